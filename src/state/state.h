@@ -1,0 +1,105 @@
+/*
+ * The shared region of one user: found, checked, built and mapped here, and everything in it but the breakers' words.
+ *
+ * A region is built whole under a temporary name and linked into place, so that nobody ever sees half of one. Whatever is
+ * not ours, not sound or of another version is never changed; then the state is private to this process and its forks,
+ * and works the same. No function here allocates, uses stdio, takes a lock or prints.
+ */
+#ifndef STATE_STATE_H
+#define STATE_STATE_H
+
+#include "breaker/breaker.h"
+#include <prebreak/region.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define STATE_PATH 256
+
+/* Why a region could not be shared: for `prebreak state` and one event. */
+enum state_trouble {
+    STATE_SOUND,
+    STATE_PRIVATE,     /* asked for */
+    STATE_ABSENT,      /* there is none (only where it was not to be created) */
+    STATE_FORBIDDEN,   /* cannot be opened or created */
+    STATE_NOT_OURS,    /* somebody else owns it or can write it */
+    STATE_NOT_A_FILE,  /* symlink, directory, device */
+    STATE_SHORT,       /* truncated */
+    STATE_GARBAGE,     /* no magic, or fields that make no sense */
+    STATE_OTHER_VERSION,
+    STATE_OTHER_BOOT,  /* another boot or time namespace */
+    STATE_FULL_DISK,   /* no space, or over RLIMIT_FSIZE */
+    STATE_NO_MEMORY,
+    STATE_TROUBLES
+};
+const char *state_trouble_text(enum state_trouble trouble);
+
+struct state {
+    struct prebreak_region *region; /* NULL: nothing could be had, pass everything */
+    bool shared;
+    enum state_trouble trouble;
+    uid_t uid;
+    dev_t device;
+    ino_t inode;
+    uint32_t pid, pid_ns;
+    char path[STATE_PATH]; /* as asked for, or the default of this uid */
+};
+
+enum state_open {
+    STATE_CREATE,  /* map it, or build it, or be private: the library's way. Always leaves a usable state if memory is to be had */
+    STATE_EXISTING /* map it read-write or say why not: the command's way */
+};
+
+/*
+ * path: PREBREAK_STATE's value, NULL or empty for /dev/shm/prebreak-UID of the effective uid, "private" for none.
+ * Returns STATE_SOUND if shared; else the trouble, and with STATE_CREATE a private region.
+ */
+enum state_trouble state_open(struct state *state, const char *path, enum state_open how);
+/* Is another file to be mapped instead: retired, replaced at its path, or the effective uid changed? One stat at most. */
+bool state_stale(const struct state *state);
+void state_close(struct state *state); /* the command only: the library never unmaps */
+/* Builds a fresh region, carries mode and holds over where the old one is sound, renames it over the path, marks the old one retired. */
+enum state_trouble state_recreate(const char *path);
+/* After fork: this process's pid; a private region stays shared with the parent. */
+void state_forked(struct state *state);
+
+/*
+ * The slot of a provider with these settings: found, or claimed. -1: the table is full (counted), pass through.
+ * `nameless`: a host named after itself, limited to PREBREAK_SLOTS_NAMELESS, whose idle slots may be taken over.
+ * `now` is CLOCK_MONOTONIC ns.
+ */
+int state_slot(struct state *state, const char *name, const struct prebreak_settings *settings, bool nameless, uint64_t now);
+/* The breaker in a slot, with the settings given (the caller's own), or with settings NULL those of the slot once copied
+ * into *copy and found sound. False: free, unfinished or unsound. */
+bool state_breaker(struct state *state, int slot, const struct prebreak_settings *settings, struct prebreak_settings *copy,
+                   struct breaker *breaker);
+/* The name in a slot, checked and NUL-terminated, into name[PREBREAK_NAME]. False as above. */
+bool state_name(struct state *state, int slot, char *name);
+
+/* Holds, by provider name. `phase` is PREBREAK_HELD_OPEN or PREBREAK_HELD_CLOSED; until 0: for good. False: no room. */
+bool state_hold(struct state *state, const char *name, enum prebreak_phase phase, uint64_t until);
+bool state_release(struct state *state, const char *name); /* false: was not held */
+enum prebreak_phase state_held(struct state *state, const char *name, uint64_t now); /* PREBREAK_CLOSED: no hold. Cheap when none is set at all */
+/* The hold at an index 0..PREBREAK_HOLDS-1: for listings. */
+bool state_hold_at(struct state *state, int index, uint64_t now, char *name, enum prebreak_phase *phase, uint64_t *until);
+
+/* The operator's mode for all processes; PREBREAK_MODE_ENV: each as its environment says. */
+enum prebreak_mode state_mode(const struct state *state);
+void state_set_mode(struct state *state, enum prebreak_mode mode);
+
+/* This process is here: for `prebreak_processes`. Number of live ones. */
+void state_enrol(struct state *state);
+uint32_t state_processes(struct state *state);
+
+/*
+ * The look at overdue calls of the whole region (breaker/inflight.h), at most once a second by one caller: `told` is
+ * called with each change of phase that comes of it.
+ */
+typedef void state_told(void *context, int slot, const struct breaker_change *change);
+void state_look(struct state *state, const struct breaker_caller *who, state_told *told, void *context);
+
+/* Hash used for identities and names: 64 bits, never 0. */
+uint64_t state_hash(uint64_t seed, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * The life of one call, from admission to outcome: what every layer (socket, TLS, curl) shares. A call belongs to the
+ * highest layer that sees it.
+ */
+#ifndef TRACK_CALL_H
+#define TRACK_CALL_H
+
+#include "track/provider.h"
+
+struct call {
+    struct provider *provider; /* NULL: no call is under way */
+    struct breaker_call ticket;
+};
+
+/* May a call to this provider go out? False: refused (told as an event once per process and generation). */
+bool call_admit(struct call *call, struct provider *provider);
+/* A byte of it moved. */
+void call_heard(struct call *call);
+/* It ended: provider becomes NULL. Does nothing when no call is under way. */
+void call_end(struct call *call, const struct breaker_end *end);
+void call_neutral(struct call *call);
+void call_failed(struct call *call, enum prebreak_kind kind);
+void call_ok(struct call *call);
+/* An HTTP status in the clear: ok, failed or neutral as the provider's rules have it. retry_after in ns from now, 0 none. */
+void call_status(struct call *call, unsigned status, uint64_t retry_after);
+
+/* "prebreak: openai is open (drop 97%, retry in 1s)" into buffer: for an application's error buffer. */
+void call_refusal_text(const struct provider *provider, char *buffer, unsigned long size);
+
+/*
+ * The layers. While an upper layer (a curl transfer) runs its real function on this thread, the socket hooks below it
+ * must not make calls of their own. The guard holds the outer hook's frame address, so that it survives a longjmp over
+ * it: a hook at or above that frame on the same stack finds the guard dead, clears it and ends that call neutral.
+ */
+struct layer {
+    struct call *call;
+    const void *frame; /* NULL: none */
+};
+/* Enters; false if an upper layer is already in (a nested hook of the same library): call the real one and nothing else. */
+bool layer_enter(struct call *call, const void *frame);
+void layer_leave(void);
+/* Is an upper layer at work on this thread? Its call, which may be NULL; *in says whether. */
+struct call *layer_current(const void *frame, bool *in);
+
+#endif
