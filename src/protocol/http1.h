@@ -3,7 +3,13 @@
  * kept of a message but the facts below. One parser for each direction of a connection; what the answer's framing needs to
  * know of its request (HEAD, CONNECT) is handed over by the caller.
  *
- * Pure and async-signal-safe. Malformed input turns a parser opaque for good: it then reports nothing but that.
+ * A parser is a plain value: to see what a write would bring, feed a copy of it.
+ *
+ * What is malformed never becomes a fact. A start line that is not HTTP/1 turns the parser opaque at once. A head whose
+ * framing cannot be trusted (two lengths, a length that is no number, a length beside an encoding, a line that is no
+ * header) still tells its status or method, with an empty host, and turns the parser opaque right after. Opaque is for good.
+ *
+ * Pure and async-signal-safe.
  */
 #ifndef PROTOCOL_HTTP1_H
 #define PROTOCOL_HTTP1_H
@@ -17,50 +23,84 @@
 enum http1_method { HTTP1_OTHER, HTTP1_GET, HTTP1_HEAD, HTTP1_CONNECT };
 
 enum http1_event {
-    HTTP1_MORE,   /* all bytes taken, nothing to tell */
-    HTTP1_BEGIN,  /* first byte of a message (request: before its bytes count as known to be HTTP) */
-    HTTP1_HEAD_DONE, /* the head is complete: the facts are valid */
-    HTTP1_END,    /* the message is complete */
-    HTTP1_OPAQUE  /* not HTTP/1, or from here on something else (CONNECT, upgrade): stop asking */
+    HTTP1_MORE,      /* all bytes taken, nothing to tell */
+    HTTP1_BEGIN,     /* request: its first byte is next (whether it is HTTP is not known yet);
+                        answer: its status is known and final (not 1xx): facts.status is valid */
+    HTTP1_HEAD_DONE, /* the head is complete: all facts are valid until the next message begins */
+    HTTP1_END,       /* the message is complete */
+    HTTP1_OPAQUE     /* not HTTP/1, or from here on something else (tunnel, upgrade, doubtful framing): stop asking */
 };
 
+/* A header that may come once and comes twice is not believed: it counts as not given. */
 struct http1_facts {
-    enum http1_method method;  /* request */
-    bool absolute;             /* request: host and port come from an absolute URI or a CONNECT line, not from Host: */
-    char host[HTTP1_HOST];     /* request: folded to lower case, without port; "" none or not a name */
-    uint16_t port;             /* request: 0 none given */
-    unsigned status;           /* answer; 1xx answers are passed over and never told */
-    bool keep_alive;           /* the connection may carry another message */
-    bool event_stream;         /* answer: content-type text/event-stream */
-    bool until_close;          /* answer: its body ends with the connection */
-    uint32_t retry_after;      /* answer: Retry-After in seconds (saturated), 0 none */
-    int64_t retry_date;        /* answer: Retry-After as an HTTP-date, seconds since 1970, 0 none */
-    uint64_t retry_after_ms;   /* answer: retry-after-ms, 0 none */
+    enum http1_method method; /* request */
+    bool absolute;            /* request: host and port come from an absolute URI or a CONNECT line, not from Host: */
+    bool keep_alive;          /* the connection may carry another message */
+    bool event_stream;        /* answer: content-type text/event-stream */
+    bool until_close;         /* answer: its body ends with the connection */
+    char host[HTTP1_HOST];    /* request: folded to lower case, no port, no trailing dot; "" none, or not [a-z0-9._-] */
+    uint16_t port;            /* request: as given, or an absolute URI's default; 0 none given */
+    uint16_t status;          /* answer: 100..999; 1xx are passed over and never told, but for 101 */
+    uint32_t retry_after;     /* answer: Retry-After in seconds (rounded up, saturated), 0 none */
+    int64_t retry_date;       /* answer: Retry-After as an HTTP-date, seconds since 1970, 0 none */
+    uint64_t retry_after_ms;  /* answer: retry-after-ms (rounded up, saturated), 0 none */
 };
 
 struct http1 {
     struct http1_facts facts;
-    uint64_t left;          /* bytes of body or chunk to come */
-    uint8_t state, is_answer, flags, field;
-    uint8_t matched;        /* of a header's name or value */
-    uint16_t length;
-    char word[64];          /* a header value that is being read */
+    /* the parser's own */
+    uint64_t left;      /* bytes of body or chunk to come; while a head is read, its Content-Length */
+    uint16_t seen;      /* header fields met in this head, one bit each */
+    uint8_t state, flags;
+    uint8_t field;      /* whose line is being read */
+    uint8_t length;     /* of word; of a host, bytes so far */
+    uint8_t request;    /* answer: the method that it answers */
+    char word[48];      /* the name, value or list member being read, folded to lower case */
 };
 
 void http1_request_begin(struct http1 *parser);
-/* An answer to a request of this method. */
+
+/* An answer to a request of this method: 1xx answers before it are part of it. */
 void http1_answer_begin(struct http1 *parser, enum http1_method method);
 
 /*
- * Takes bytes up to and including the next event; *taken says how many. HTTP1_MORE: all of them. After HTTP1_END the parser
- * stands at the start of the next message (call http1_answer_begin again for an answer).
+ * Takes bytes up to and including the next event; *taken says how many. Go on feeding the rest, even if that is nothing,
+ * until the event is HTTP1_MORE or HTTP1_OPAQUE: a message without a body ends with no byte of its own. After HTTP1_END a
+ * request parser stands at the start of the next request; for the next answer call http1_answer_begin() (or it answers a
+ * GET).
+ *
+ *   do {
+ *       event = http1_feed(&parser, bytes, length, &taken);
+ *       bytes += taken, length -= taken;
+ *       ...
+ *   } while (event != HTTP1_MORE && event != HTTP1_OPAQUE);
  */
 enum http1_event http1_feed(struct http1 *parser, const uint8_t *bytes, size_t length, size_t *taken);
 
-/* The connection ended: is a message that was under way complete by that (until-close body)? */
+/* Between messages: none is under way (not even a 1xx), and it is not opaque. The next byte begins one. */
+bool http1_idle(const struct http1 *parser);
+
+/*
+ * The connection ended in peace. Is nothing missing: idle, or in a body that ends so, or opaque (then nobody can tell)?
+ * False: a message was cut short.
+ */
 bool http1_closed(const struct http1 *parser);
 
-/* Retry-After and friends, pure: seconds or HTTP-date. False: neither. */
+/*
+ * The requests on one connection whose answers are not complete: their methods, in order. `count` of them; when more than
+ * HTTP1_PIPELINE are under way the oldest are remembered and `lost` is set: treat the connection as opaque.
+ */
+#define HTTP1_PIPELINE 32
+struct http1_pipeline {
+    uint64_t methods;
+    uint8_t count;
+    bool lost;
+};
+void http1_pipeline_push(struct http1_pipeline *pipeline, enum http1_method method);
+/* The oldest, taken away; HTTP1_GET if there is none (an answer nobody asked for, such as a 408 to an idle client). */
+enum http1_method http1_pipeline_pop(struct http1_pipeline *pipeline);
+
+/* An HTTP-date in any of its three forms (IMF-fixdate, RFC 850, asctime) to seconds since 1970. False: it is none. */
 bool http1_date(const char *text, size_t length, int64_t *seconds);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * TLS seen from outside: the ClientHello (server name, ALPN, client random) and the headers of records after it. Never a
- * key, never a decrypted byte. Incremental to the byte; a hello may come in pieces and span records.
+ * TLS seen from outside: the ClientHello (server name, ALPN, client random), the ServerHello's version and ALPN, and the
+ * headers of records after them. Never a key, never a decrypted byte. Incremental to the byte; a hello may come in pieces
+ * and span records.
  *
  * Pure and async-signal-safe. Malformed input turns a parser opaque for good.
  */
@@ -12,50 +13,96 @@
 #include <stdint.h>
 
 #define TLS_NAME 254
+#define TLS_RANDOM 32
+
+/* ---- hellos --------------------------------------------------------------------------------------------------------- */
+
+/* Walks one hello message, of either side. The parser's own. */
+struct tls_walk {
+    uint32_t left;            /* bytes of the message to come */
+    uint16_t section;         /* bytes of the part being read to come */
+    uint16_t extensions;      /* bytes of extensions to come */
+    uint16_t extension;       /* type of the one being read */
+    uint16_t list, item;      /* bytes of a list in an extension to come, and of its member */
+    uint16_t seen;            /* extensions met, one bit each */
+    uint8_t state, have;
+    uint8_t number[4];        /* an integer being read */
+};
 
 struct tls_hello {
     bool done;              /* the whole hello was read: the fields below are final */
-    bool opaque;            /* not a ClientHello */
+    bool opaque;            /* not a ClientHello: the fields below are worth nothing */
     bool h2_offered;        /* ALPN offers h2 */
-    char name[TLS_NAME];    /* server name, folded to lower case; "" none or not a name */
-    uint8_t random[32];
-    /* parser's own */
-    uint8_t state, field;
-    uint16_t record_left, extension, extension_left, list_left, name_length, index;
-    uint32_t hello_left;
-    uint8_t scratch[8];
+    bool alpn_other;        /* ALPN offers something else than h2 as well */
+    char name[TLS_NAME];    /* server name, folded to lower case, no trailing dot; "" none, or not [a-z0-9._-] */
+    uint8_t random[TLS_RANDOM];
+    /* the parser's own */
+    struct tls_walk walk;
+    uint8_t header[5], header_have;
+    uint16_t record_left;
+    uint8_t name_length;
+    bool name_bad;
 };
+
 void tls_hello_begin(struct tls_hello *hello);
-/* Bytes that the client writes, from the first on. Returns hello->done || hello->opaque. */
+
+/* Bytes that the client writes, from the first on. Returns hello->done || hello->opaque; feeding on is harmless. */
 bool tls_hello_feed(struct tls_hello *hello, const uint8_t *bytes, size_t length);
 
+/* ---- records -------------------------------------------------------------------------------------------------------- */
+
 /*
- * Records of one connection, both directions: what is a request turn, what is an answer, what is housekeeping.
- * OUTCOMES: only application data (0x17) counts; server records before the client's first 0x17 are its handshake; in TLS
- * 1.3 the client's first 0x17 (Finished) is skipped, and the server's leading run of equal-length ones after it (tickets).
+ * Records of one connection, both directions from the first byte on: what is a request turn, what is an answer, what is
+ * housekeeping. Only application data (0x17) counts; server records before the client's first 0x17 are its handshake. In
+ * TLS 1.3 the client's first 0x17 (its Finished) is skipped, and the server's leading run of equal-length ones after it
+ * may be session tickets; an alert is 0x17 there too, told by its length.
  */
 enum tls_sight {
     TLS_NOTHING = 0,
-    TLS_REQUEST = 1,    /* application data of the client's */
-    TLS_ANSWER = 2,     /* application data of the server's that answers */
-    TLS_MAYBE = 4,      /* of the server's, a ticket or an answer: nobody can tell */
-    TLS_ALERT = 8,      /* of the server's, in the handshake: it failed */
-    TLS_OPAQUE = 16     /* not TLS after all */
+    TLS_REQUEST = 1,  /* application data of the client's */
+    TLS_ANSWER = 2,   /* application data of the server's that answers */
+    TLS_MAYBE = 4,    /* of the server's: a ticket, an alert or an answer, nobody can tell */
+    TLS_ALERT = 8,    /* the server broke the handshake off */
+    TLS_REJECTED = 16, /* the client broke the handshake off: a certificate that it does not trust */
+    TLS_SECURED = 32, /* the client finished its handshake or sent data: the handshake is over as far as can be seen */
+    TLS_STRANGE = 64  /* not TLS after all, for good */
 };
+
+/* The parser's own. */
 struct tls_direction {
     uint8_t header[5], have;
-    uint16_t left;
+    bool judged;          /* the record under way has told all that it will */
+    uint16_t left;        /* bytes of its payload to come */
 };
+
 struct tls_records {
-    struct tls_direction client, server;
+    bool tls13;           /* the server chose TLS 1.3 */
+    bool alpn_seen;       /* the server named a protocol in the clear (TLS 1.2) */
+    bool h2_chosen;       /* and it is h2 */
+    bool strange;         /* not TLS */
+    /* the parser's own */
     bool client_data;     /* the client's first 0x17 was seen */
-    bool tls13;           /* as far as it can be told from outside */
-    bool h2_offered;      /* set by the caller from the hello */
-    uint16_t ticket;      /* length of the server's leading run */
-    uint16_t client_records, server_records;
+    bool early;           /* it came before the server said a word: early data, the server's part cannot be told apart */
+    bool run_over;        /* the server's leading run has ended */
+    bool server_hello;    /* was read to its end, or given up */
+    uint8_t run;          /* records in it */
+    uint16_t ticket;      /* their length */
+    struct tls_direction client, server;
+    struct tls_walk walk; /* of the ServerHello */
 };
+
 void tls_records_begin(struct tls_records *records);
-/* Bytes in one direction; the union of what was seen in them. */
+
+/* Bytes in one direction; returns the union of what was seen in them (enum tls_sight). */
 unsigned tls_records_feed(struct tls_records *records, bool from_client, const uint8_t *bytes, size_t length);
+
+/* ---- HTTP/2 --------------------------------------------------------------------------------------------------------- */
+
+enum tls_h2 {
+    TLS_H2_NO,    /* not offered, or the server chose something else */
+    TLS_H2_MAYBE, /* offered beside others, and the choice cannot be seen (TLS 1.3, or not made yet) */
+    TLS_H2_YES    /* chosen, or nothing else was offered */
+};
+enum tls_h2 tls_h2(const struct tls_hello *hello, const struct tls_records *records);
 
 #endif
