@@ -39,6 +39,9 @@ HOOK_CFLAGS = -U_FORTIFY_SOURCE -Wframe-larger-than=1024
 sources = $(wildcard $(addsuffix /*.c,$(addprefix src/,$(1))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
+# A program names what it needs in a comment: "link with: -lcurl".
+link_with = $(shell sed -n 's/^.*link with: *\([-a-z0-9 ]*\).*/\1/p' $(1))
+
 CORE := breaker protocol rules real state track
 LIB_OBJECTS := $(call objects,$(call sources,$(CORE) hooks))
 CORE_OBJECTS := $(call objects,$(call sources,$(CORE)))
@@ -50,6 +53,7 @@ CORE_ARCHIVE := $(BUILD)/core.a
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))
 SUPPORT := $(patsubst tests/support/%.c,$(BUILD)/support/%,$(wildcard tests/support/*.c))
+BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*/*.c))
 
 .DEFAULT_GOAL := all
@@ -99,11 +103,20 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(CORE_ARCHIVE)
 
 $(BUILD)/support/%: tests/support/%.c $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(ALL_LDFLAGS) $(shell sed -n 's/^.*link with: *\([-a-z0-9 ]*\).*/\1/p' $<)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(ALL_LDFLAGS) $(call link_with,$<)
 
 $(BUILD)/examples/%: examples/%.c $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(shell sed -n 's/^.*link with: *\([-a-z0-9 ]*\).*/\1/p' $<)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
+
+# The benchmarks that look inside link the core; the others are programs that know nothing of prebreak.
+$(BUILD)/bench/breaker: $(BUILD)/tests/bench/breaker.o $(CORE_ARCHIVE)
+	@mkdir -p $(@D)
+	$(CC) -o $@ $^ $(ALL_LDFLAGS) -lpthread
+
+$(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/.flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
 
 support: $(SUPPORT) $(EXAMPLES)
 
@@ -123,7 +136,7 @@ demo: $(BUILD)/.packages-demo ## a stock curl before a provider that goes bad an
 	@tests/support/demo --build $(BUILD)
 
 bench: $(BUILD)/.packages-bench ## ours beside the alternatives, in one run, as ratios
-	@$(MAKE) --no-print-directory build support
+	@$(MAKE) --no-print-directory build support $(BENCH)
 	@tests/bench/run --build $(BUILD)
 
 fuzz: $(BUILD)/.packages-fuzz ## every parser under libFuzzer, SECONDS each (default 30)
