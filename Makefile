@@ -85,6 +85,7 @@ $(BUILD)/.flags: FORCE
 	@echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS)' >$@
 
 $(LIB): $(LIB_OBJECTS) src/hooks/exports.map
+	@mkdir -p $(@D)
 	$(CC) -shared -o $@ $(LIB_OBJECTS) $(ALL_LDFLAGS) -Wl,--version-script=src/hooks/exports.map \
 		-Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libprebreak.so -Wl,--as-needed
 
