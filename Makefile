@@ -52,7 +52,8 @@ CLI := $(BUILD)/prebreak
 CORE_ARCHIVE := $(BUILD)/core.a
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))
-SUPPORT := $(patsubst tests/support/%.c,$(BUILD)/support/%,$(wildcard tests/support/*.c))
+SUPPORT := $(patsubst tests/support/%/main.c,$(BUILD)/support/%,$(wildcard tests/support/*/main.c))
+CLIENTS := $(patsubst tests/e2e/clients/%.c,$(BUILD)/clients/%,$(wildcard tests/e2e/clients/*.c))
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*/*.c))
 
@@ -102,9 +103,16 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(CORE_ARCHIVE)
 	@mkdir -p $(@D)
 	$(CC) -o $@ $< $(CORE_ARCHIVE) $(ALL_LDFLAGS) -lcheck -lsubunit -lm -lrt -lpthread
 
-$(BUILD)/support/%: tests/support/%.c $(BUILD)/.flags
+# The scripted provider and the demonstration: one folder, one program, libc alone.
+.SECONDEXPANSION:
+$(BUILD)/support/%: $$(wildcard tests/support/%/*.c tests/support/%/*.h) $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(ALL_LDFLAGS) $(call link_with,$<)
+	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_LDFLAGS)
+
+# Clients that know nothing of prebreak.
+$(BUILD)/clients/%: tests/e2e/clients/%.c $(BUILD)/.flags
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
 
 $(BUILD)/examples/%: examples/%.c $(BUILD)/.flags
 	@mkdir -p $(@D)
@@ -119,7 +127,7 @@ $(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/.flags
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
 
-support: $(SUPPORT) $(EXAMPLES)
+support: $(SUPPORT) $(CLIENTS) $(EXAMPLES)
 
 unit: $(BUILD)/.packages-unit $(UNIT_TESTS) ## the unit tests alone
 	@tests/run --build $(BUILD) unit
@@ -134,7 +142,7 @@ e2e: $(BUILD)/.packages-test ## the end-to-end tests alone (T='words' picks some
 
 demo: $(BUILD)/.packages-demo ## a stock curl before a provider that goes bad and comes back, with and without prebreak
 	@$(MAKE) --no-print-directory build support
-	@tests/support/demo --build $(BUILD)
+	@$(BUILD)/support/demo --build $(BUILD)
 
 bench: $(BUILD)/.packages-bench ## ours beside the alternatives, in one run, as ratios
 	@$(MAKE) --no-print-directory build support $(BENCH)

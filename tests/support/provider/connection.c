@@ -1,0 +1,312 @@
+/*
+ * One connection: takes whole requests out of what was read, and does to each what its host's script says.
+ */
+#include "provider.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define REQUEST_HEAD 16384
+
+enum stage {
+    READING, /* no request outstanding */
+    WAITING, /* answers when due */
+    WRITING,
+    SILENT /* never will */
+};
+
+struct connection {
+    struct source source;
+    struct connection *next, *previous;
+    uint64_t number, due; /* ns; NEVER */
+    enum stage stage;
+    unsigned host;
+    enum action action;
+    unsigned status;
+    bool close_after;
+    size_t have, skip;         /* bytes read of a head; bytes of a body still to come */
+    char *out;                 /* the answer */
+    size_t out_size, out_sent; /* out_size: of what is to be sent of it */
+    char head[REQUEST_HEAD];
+};
+
+static struct connection *all; /* newest first */
+static uint64_t accepted;      /* since `clear` */
+static uint64_t numbers;
+
+static uint64_t after_ms(unsigned ms)
+{
+    return now() + (uint64_t)ms * 1000000u;
+}
+
+uint64_t connection_count(void)
+{
+    return accepted;
+}
+
+void connection_clear_count(void)
+{
+    accepted = 0;
+}
+
+static void finish(struct connection *c, bool reset)
+{
+    if (reset) {
+        struct linger hard = {.l_onoff = 1, .l_linger = 0};
+        setsockopt(c->source.fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+    }
+    close(c->source.fd);
+    *(c->previous ? &c->previous->next : &all) = c->next;
+    if (c->next) {
+        c->next->previous = c->previous;
+    }
+    free(c->out);
+    free(c);
+}
+
+/* The client went away. */
+static void abandoned(struct connection *c)
+{
+    if (c->stage != READING) {
+        host_at(c->host)->abandoned++;
+    }
+    finish(c, false);
+}
+
+/* ---- requests
+ * -------------------------------------------------------------------------------------------------------- */
+
+/* The value of a header in a head, into value; false if it is not there. */
+static bool header(const char *head, const char *name, char *value, size_t size)
+{
+    size_t length = strlen(name);
+    for (const char *line = strstr(head, "\r\n"); line; line = strstr(line, "\r\n")) {
+        line += 2;
+        if (strncasecmp(line, name, length) != 0 || line[length] != ':') {
+            continue;
+        }
+        line += length + 1;
+        line += strspn(line, " \t");
+        snprintf(value, size, "%.*s", (int)strcspn(line, "\r\n"), line);
+        return true;
+    }
+    return false;
+}
+
+static bool closes(const char *head)
+{
+    char token[32] = "";
+    header(head, "connection", token, sizeof token);
+    return strcasecmp(token, "close") == 0 || (strstr(head, " HTTP/1.0\r\n") && strcasecmp(token, "keep-alive") != 0);
+}
+
+static void prepare(struct connection *c, const struct host *script, bool scripted)
+{
+    c->status = scripted && script->status ? script->status : 200;
+    c->close_after = c->close_after || (scripted && script->close);
+    size_t body = scripted && script->body ? script->body : 16, room = 256 + sizeof script->headers + body;
+    c->out = malloc(room);
+    if (!c->out) {
+        die("answer");
+    }
+    int head = snprintf(c->out, room, "HTTP/1.1 %u %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n%s%s\r\n",
+                        c->status, c->status < 400 ? "Fine" : "Bad", body, scripted ? script->headers : "",
+                        c->close_after ? "Connection: close\r\n" : "");
+    memset(c->out + head, 'x', body);
+    c->out_size = (size_t)head + body;
+    c->out[c->out_size - 1] = '\n';
+    c->out_sent = 0;
+    if (c->action == HALF || c->action == HALF_RESET) {
+        c->out_size -= body / 2;
+    }
+}
+
+/* A whole request is here: decide what becomes of it. */
+static void arrived(struct connection *c)
+{
+    char name[NAME] = "-", path[120] = "", length[32];
+    sscanf(c->head, "%*15s %119s", path);
+    if (header(c->head, "host", name, sizeof name)) {
+        name[name[0] == '[' ? strcspn(name, "]") + (strchr(name, ']') != NULL) : strcspn(name, ":")] = '\0';
+    }
+    c->skip = header(c->head, "content-length", length, sizeof length) ? strtoul(length, NULL, 10) : 0;
+    c->close_after = closes(c->head);
+    c->host = host_find(name);
+    host_at(c->host)->requests++;
+    log_request(c->host, path, c->number);
+
+    struct host *script = host_script(c->host);
+    bool scripted = script->every < 2 || ++script->turn % script->every == 0;
+    c->action = scripted ? script->action : ANSWER;
+    if (c->action == HANG) {
+        c->stage = SILENT;
+        return;
+    }
+    prepare(c, script, scripted);
+    c->stage = WAITING;
+    c->due = after_ms(scripted ? script->latency : 0);
+}
+
+/* Takes a request out of what was read, if there is a whole one. */
+static void parse(struct connection *c)
+{
+    size_t skipped = c->skip < c->have ? c->skip : c->have;
+    c->skip -= skipped;
+    c->have -= skipped;
+    memmove(c->head, c->head + skipped, c->have);
+    c->head[c->have] = '\0';
+    char *end = strstr(c->head, "\r\n\r\n");
+    if (c->skip || !end) {
+        return;
+    }
+    end += 4;
+    char kept = *end;
+    *end = '\0';
+    arrived(c);
+    *end = kept;
+    c->have -= (size_t)(end - c->head);
+    memmove(c->head, end, c->have + 1);
+}
+
+/* ---- answers
+ * --------------------------------------------------------------------------------------------------------- */
+
+static void answered(struct connection *c)
+{
+    if (c->action == HALF || c->action == HALF_RESET || c->close_after) {
+        finish(c, c->action == HALF_RESET);
+        return;
+    }
+    free(c->out);
+    c->out = NULL;
+    c->stage = READING;
+    unsigned idle = host_script(c->host)->idle;
+    c->due = idle ? after_ms(idle) : NEVER;
+    source_watch(&c->source, EPOLLIN | EPOLLRDHUP);
+    parse(c); /* what the client sent ahead */
+}
+
+/* Sends what can be sent; of an answer that drips one byte. */
+static void answer(struct connection *c)
+{
+    struct host *host = host_at(c->host);
+    if (c->stage == WAITING) {
+        /* Before its first byte, so that no client can know of an answer that is not counted. */
+        host->answers[c->status < 600 ? c->status : 599]++;
+    }
+    size_t piece = c->action == DRIP ? 1 : c->out_size - c->out_sent;
+    ssize_t sent = send(c->source.fd, c->out + c->out_sent, piece, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN) {
+        abandoned(c);
+        return;
+    }
+    c->out_sent += sent > 0 ? (size_t)sent : 0;
+    c->stage = WRITING;
+    if (c->out_sent == c->out_size) {
+        answered(c);
+    } else if (c->action == DRIP) {
+        c->due = after_ms(host_script(c->host)->interval);
+    } else {
+        source_watch(&c->source, EPOLLOUT);
+    }
+}
+
+/* Its time has come. */
+static void due(struct connection *c)
+{
+    c->due = NEVER;
+    if (c->stage == READING) {
+        finish(c, false);
+    } else if (c->action == RESET || c->action == END) {
+        finish(c, c->action == RESET);
+    } else {
+        answer(c);
+    }
+}
+
+int connection_tick(void)
+{
+    uint64_t earliest = NEVER, time = now();
+    for (struct connection *c = all, *next; c; c = next) {
+        next = c->next;
+        if (c->due <= time) {
+            due(c);
+        } else if (c->due < earliest) {
+            earliest = c->due;
+        }
+    }
+    if (earliest == NEVER) {
+        return -1;
+    }
+    return (int)((earliest - time) / 1000000u) + 1;
+}
+
+/* ---- events
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static void event(struct source *source)
+{
+    struct connection *c = (struct connection *)source;
+    if (c->stage == WRITING && c->action != DRIP) {
+        answer(c);
+        return;
+    }
+    char spill[4096];
+    size_t room = sizeof c->head - 1 - c->have;
+    ssize_t got = room ? recv(source->fd, c->head + c->have, room, 0) : recv(source->fd, spill, sizeof spill, 0);
+    if (got < 0 && errno == EAGAIN) {
+        return;
+    }
+    if (got <= 0) {
+        abandoned(c);
+        return;
+    }
+    c->have += room ? (size_t)got : 0;
+    if (c->stage == READING) {
+        parse(c);
+    }
+}
+
+void connection_begin(int fd)
+{
+    struct connection *c = calloc(1, sizeof *c);
+    if (!c) {
+        die("connection");
+    }
+    accepted++;
+    c->source.fd = fd;
+    c->source.event = event;
+    c->number = ++numbers;
+    c->due = NEVER;
+    c->next = all;
+    if (all) {
+        all->previous = c;
+    }
+    all = c;
+    int one = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    source_watch(&c->source, EPOLLIN | EPOLLRDHUP);
+}
+
+unsigned connection_sever(enum severed which)
+{
+    unsigned count = 0;
+    for (struct connection *c = all, *next; c; c = next) {
+        next = c->next;
+        if (which != SEVER_BUSY || c->stage != READING) {
+            finish(c, true);
+            count++;
+        }
+        if (which == SEVER_NEWEST) {
+            break;
+        }
+    }
+    return count;
+}
