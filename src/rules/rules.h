@@ -1,6 +1,14 @@
 /*
  * The rules: which host is which provider, and with which settings. Parsed from PREBREAK_PROVIDERS, PREBREAK_CONFIG and
- * PREBREAK_DEFAULTS into memory of the caller's, matched without allocation. Pure: no file is opened here.
+ * PREBREAK_DEFAULTS into memory of the caller's, matched without allocation. Pure: no file is opened here, no clock
+ * read, no system call made; every function is async-signal-safe and leaves errno alone. Parsed rules never change, so
+ * any number of threads may match against them.
+ *
+ *   NAME PATTERN... [setting=value...]      separated by `;` or newline; `#` after a blank begins a comment
+ *
+ * First match wins, so a list of rules cut short anywhere between two rules only touches less. A line of a file counts
+ * only with its newline: a half-written last one could touch more than was meant (`*.example.com` cut to `*`,
+ * `enforce=10%` to `enforce=1`).
  */
 #ifndef RULES_RULES_H
 #define RULES_RULES_H
@@ -10,8 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RULES_NAME 65           /* of a rule, with NUL */
+#define RULES_NAME   65         /* of a rule, with NUL */
 #define RULES_MEMORY (1u << 20) /* bytes that rules of any acceptable size fit into; most need a few KiB */
+
+/* Limits. What goes beyond them is complained of and left out, with everything that follows. */
+#define RULES_MAX          1000         /* rules */
+#define RULES_PATTERNS_MAX 5000         /* patterns, of all rules */
+#define RULES_TEXT_MAX     (128u << 10) /* bytes of each of PROVIDERS, CONFIG and DEFAULTS */
 
 enum rules_429 { RULES_429_AUTO, RULES_429_PAUSE, RULES_429_FAIL, RULES_429_NEUTRAL };
 
@@ -51,9 +64,11 @@ struct rules_text {
 
 /*
  * Parses into memory of `size` bytes, aligned to 16. Never fails as a whole: what cannot be understood is complained of
- * and the rest works (see rules_restrained). Without providers and config the one rule is `* *`. NULL: memory too small.
+ * and the rest works (see rules_restrained). Without providers and config the one rule is `* *`. NULL: memory too
+ * small.
  */
-struct rules *rules_parse(const struct rules_text *text, void *memory, size_t size, rules_complain *complain, void *context);
+struct rules *rules_parse(const struct rules_text *text, void *memory, size_t size, rules_complain *complain,
+                          void *context);
 
 /* Bytes that the parsed rules occupy in their memory. */
 size_t rules_size(const struct rules *rules);
@@ -73,24 +88,52 @@ struct rules_target {
 struct rules_match {
     int rule;                              /* index from 0; -1: none matches, do not touch */
     bool never;                            /* the rule's name is `-`: do not touch */
-    bool nameless;                         /* the provider is named after the host itself (rule `*`) */
+    bool nameless;                         /* the provider is named after the host (rule `*`, or scope=host) */
     const char *pattern;                   /* that matched, as written; within rules */
+    bool undecided;                        /* the address is not known and an earlier rule goes by addresses */
     const struct rules_settings *settings; /* within rules */
     char name[PREBREAK_NAME];              /* of the provider: NAME, NAME@host, host or host:port */
 };
 
-/* Which rule, which provider. True if the target belongs to a provider (a rule matches and does not say never). */
+/*
+ * Which rule, which provider. True if the target belongs to a provider (a rule matches and does not say never).
+ *
+ * `*.suffix` matches every name below the suffix, at any depth, and not the suffix itself. `*` matches every name and
+ * address but no unix path: those only by their own. An IPv6 network takes in no IPv4 address. A host that is an
+ * address in figures counts as that address. A pattern with a port matches no target whose port is not known.
+ *
+ * `undecided`: asked again with the address, the answer may differ (`- 10.0.0.0/8; * *`, asked by name alone). Whoever
+ * cannot find the address out leaves the call to a layer that knows it.
+ */
 bool rules_match(const struct rules *rules, const struct rules_target *target, struct rules_match *match);
 
-/* Does any rule name this unix path? (AF_UNIX is looked at only then.) Does any rule match by address? */
+/* Does any rule name a unix path (AF_UNIX is looked at only then)? Does any go by addresses? */
 bool rules_has_unix(const struct rules *rules);
+bool rules_has_address(const struct rules *rules);
 
 uint32_t rules_count(const struct rules *rules);
 
-/* One rule as text, settings that differ from the defaults included: for explain. Returns the length as snprintf does. */
+/* Where a rule stands. */
+enum rules_source { RULES_BUILTIN, RULES_PROVIDERS, RULES_CONFIG };
+enum rules_source rules_where(const struct rules *rules, int rule, uint32_t *number); /* as in struct rules_error */
+
+/* One rule as it was written, blanks folded: for explain. Returns the length as snprintf does. */
 size_t rules_print(const struct rules *rules, int rule, char *buffer, size_t size);
-/* The settings of one rule, all that its policy reads, `name=value` separated by spaces. */
+/* Settings as text that can be parsed again: all that their policy reads, `name=value` separated by spaces. */
 size_t rules_print_settings(const struct rules_settings *settings, char *buffer, size_t size);
+
+/* Settings alone, as PREBREAK_DEFAULTS holds them, over the defaults of their policy. False: something was complained
+ * of. */
+bool rules_parse_settings(const char *text, size_t length, struct rules_settings *settings, rules_complain *complain,
+                          void *context);
+
+/* One row of the table of settings, for help texts and completion. False: there are no more. */
+struct rules_setting {
+    const char *name;
+    const char *what;  /* one sentence */
+    uint32_t policies; /* one bit for each enum prebreak_policy that reads it */
+};
+bool rules_setting_at(unsigned index, struct rules_setting *setting);
 
 bool rules_status_in(const struct rules_statuses *set, unsigned status);
 
