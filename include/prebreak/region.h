@@ -1,30 +1,33 @@
 /*
  * The shared region: what one user's processes know together about their providers.
  *
- * One file of fixed size, mapped by every process and by the prebreak command. Every field that changes after the region
- * was published is one 64-bit word, aligned to 8, changed by a single atomic operation: there is no lock, so no process
- * can die holding one, and 32- and 64-bit processes see the same bytes. Nothing in it is a pointer and no length in it is
- * believed: a reader checks every value before it acts on it.
+ * One file of fixed size, mapped by every process and by the prebreak command. Every field that changes after the
+ * region was published is one 64-bit word, aligned to 8, changed by a single atomic operation: there is no lock, so no
+ * process can die holding one, and 32- and 64-bit processes see the same bytes. Nothing in it is a pointer and no
+ * length in it is believed: a reader checks every value before it acts on it.
  *
- * Other programs may map it read-only. They must check magic, version and size first, and must expect any field to change
- * under their eyes.
+ * Other programs may map it read-only. They must check magic, version and size first, and must expect any field to
+ * change under their eyes.
+ *
+ * Header and holds stand where they stand, and mean what they mean, in every version: so a library of one version takes
+ * the operator's mode and holds over from a region of another.
  */
 #ifndef PREBREAK_REGION_H
 #define PREBREAK_REGION_H
 
 #include <stdint.h>
 
-#define PREBREAK_REGION_MAGIC UINT64_C(0x316b616572626570) /* "pebreak1", little-endian */
+#define PREBREAK_REGION_MAGIC   UINT64_C(0x316b616572626570) /* "pebreak1", little-endian */
 #define PREBREAK_REGION_VERSION 1
 
-#define PREBREAK_SLOTS 1024          /* breakers */
-#define PREBREAK_SLOTS_NAMELESS 768  /* of which hosts named after themselves may take this many */
-#define PREBREAK_INFLIGHT 16384      /* calls in flight */
-#define PREBREAK_EVENTS 256          /* the last events */
-#define PREBREAK_HOLDS 64
-#define PREBREAK_PROCESSES 4096
-#define PREBREAK_NAME 320            /* bytes of a provider's name with its final NUL: NAME@host:port fits */
-#define PREBREAK_COMM 16
+#define PREBREAK_SLOTS          1024  /* breakers */
+#define PREBREAK_SLOTS_NAMELESS 768   /* of which hosts named after themselves may take this many */
+#define PREBREAK_INFLIGHT       16384 /* calls in flight */
+#define PREBREAK_EVENTS         256   /* the last events */
+#define PREBREAK_HOLDS          64
+#define PREBREAK_PROCESSES      4096
+#define PREBREAK_NAME           320 /* bytes of a provider's name with its final NUL: NAME@host:port fits */
+#define PREBREAK_COMM           16
 
 /* A word that several processes change: always by one atomic operation. */
 typedef uint64_t prebreak_word __attribute__((aligned(8)));
@@ -40,7 +43,13 @@ enum prebreak_policy {
 };
 
 /* The operator's word (header) knows ENV too: each process as its environment says. */
-enum prebreak_mode { PREBREAK_MODE_ENV, PREBREAK_MODE_ENFORCE, PREBREAK_MODE_OBSERVE, PREBREAK_MODE_OFF, PREBREAK_MODES };
+enum prebreak_mode {
+    PREBREAK_MODE_ENV,
+    PREBREAK_MODE_ENFORCE,
+    PREBREAK_MODE_OBSERVE,
+    PREBREAK_MODE_OFF,
+    PREBREAK_MODES
+};
 
 /* In order of severity, for the worst of several. */
 enum prebreak_phase {
@@ -72,8 +81,8 @@ enum prebreak_kind {
 };
 
 /*
- * A policy and its parameters: all that a decision depends on. Times in nanoseconds. Which fields a policy reads is in the
- * rules' table of settings; the others hold their defaults. It never changes once it stands in a slot.
+ * A policy and its parameters: all that a decision depends on. Times in nanoseconds. Which fields a policy reads is in
+ * the rules' table of settings; the others hold their defaults. It never changes once it stands in a slot.
  */
 struct prebreak_settings {
     uint32_t policy;        /* enum prebreak_policy */
@@ -99,9 +108,10 @@ struct prebreak_settings {
     prebreak_word pause_max;            /* every policy, ns */
 };
 
-#define PREBREAK_WINDOW_WORDS 192 /* three counts in at most 64 slices; fewer slices leave room for shards by thread */
-#define PREBREAK_SHARDS 4
-#define PREBREAK_BUCKETS 64
+#define PREBREAK_WINDOW_WORDS 192 /* three counts in at most 64 slices; fewer slices leave room for shards by thread   \
+                                   */
+#define PREBREAK_SHARDS    4
+#define PREBREAK_BUCKETS   64
 #define PREBREAK_HISTOGRAM 20 /* first byte within 1, 2, 4 ... 2^18 ms, and later */
 
 /* Counts since the slot was claimed, one set for each shard of threads, its own cache lines: words that only add. */
@@ -120,12 +130,12 @@ struct prebreak_totals {
  * breaker_view().
  */
 struct prebreak_breaker {
-    prebreak_word state;       /* generation, open or not, since when */
-    prebreak_word drop;        /* cached drop ratio and when it was computed */
-    prebreak_word next;        /* next probe, and callers left of a burst */
+    prebreak_word state; /* generation, open or not, since when */
+    prebreak_word drop;  /* cached drop ratio and when it was computed */
+    prebreak_word next;  /* next probe, and callers left of a burst */
     prebreak_word streak;
     prebreak_word last_ok;
-    prebreak_word newest_ok;   /* t*: the latest admission of a call that succeeded */
+    prebreak_word newest_ok; /* t*: the latest admission of a call that succeeded */
     prebreak_word score;
     prebreak_word row;
     prebreak_word counts;      /* gobreaker, consecutive: the fixed window or the run */
@@ -136,7 +146,7 @@ struct prebreak_breaker {
     prebreak_word answered;    /* nonzero once any answer has come */
     prebreak_word phase;       /* the last phase told as an event */
     prebreak_word pauses;
-    prebreak_word last_call;   /* when a call was last asked for, ns at coarse steps: for take-over of idle slots */
+    prebreak_word last_call; /* when a call was last asked for, ns at coarse steps: for take-over of idle slots */
     prebreak_word spare[15];
     prebreak_word transitions[PREBREAK_PHASES][PREBREAK_PHASES]; /* [from][to], phase changes told */
     prebreak_word histogram[PREBREAK_HISTOGRAM];                 /* time to the first answer byte */
@@ -145,14 +155,14 @@ struct prebreak_breaker {
 } __attribute__((aligned(64)));
 
 /*
- * A slot: identity first, claimed by CAS from 0; name and settings are written after it, the same bytes by every writer,
- * so that a reader that finds them incomplete finds zeros and passes on.
+ * A slot belongs to the provider whose identity stands at its number in the region's table of identities, claimed there
+ * by CAS. Name and settings are written after that, the same bytes by every writer; until `ready` says the same as the
+ * identity the slot is not to be read.
  */
 struct prebreak_slot {
-    prebreak_word identity; /* hash of seed, name and fingerprint of the settings; 0 free */
-    prebreak_word ready;    /* identity again, once name and settings are whole */
-    prebreak_word flags;    /* PREBREAK_SLOT_* */
-    prebreak_word spare[5];
+    prebreak_word ready; /* the identity, once name and settings are whole */
+    prebreak_word flags; /* PREBREAK_SLOT_* */
+    prebreak_word spare[6];
     char name[PREBREAK_NAME];
     struct prebreak_settings settings;
     struct prebreak_breaker breaker;
@@ -160,14 +170,17 @@ struct prebreak_slot {
 
 #define PREBREAK_SLOT_NAMELESS UINT64_C(1) /* a host named after itself: may be taken over when idle */
 
-/* Both halves of an event's sequence number equal and even: the event is whole. */
+/* An event: whole if its sequence word is even and the check fits the rest. */
 struct prebreak_event {
-    prebreak_word sequence; /* written last; 0 never used */
-    prebreak_word time;     /* CLOCK_REALTIME, ns */
-    prebreak_word what;     /* enum in src/state/event.h, with from, to, reason, policy, mode in bytes above */
-    prebreak_word drop;     /* 1/65535 */
+    prebreak_word sequence; /* twice its number, written last; odd while it is being written; 0 never used */
+    prebreak_word
+        check;          /* hash of the sequence and of all that follows: two writers a whole ring apart may meet here */
+    prebreak_word time; /* CLOCK_REALTIME, ns */
+    prebreak_word what; /* from low to high a byte each: what (src/state/event.h), from, to, reason, policy, mode */
+    prebreak_word drop; /* 1/65535 */
     prebreak_word ok, failed, refused;
     prebreak_word pid;
+    prebreak_word spare;
     char comm[PREBREAK_COMM];
     char name[PREBREAK_NAME];
     char text[104]; /* for events that say more than numbers: NUL-terminated, never from the wire */
@@ -179,13 +192,14 @@ struct prebreak_hold {
     char name[PREBREAK_NAME];
 };
 
-#define PREBREAK_HOLD_OPEN UINT64_C(1)
+#define PREBREAK_HOLD_OPEN   UINT64_C(1)
 #define PREBREAK_HOLD_CLOSED UINT64_C(2)
-#define PREBREAK_HOLD_BUSY UINT64_C(3) /* being written */
+#define PREBREAK_HOLD_BUSY   UINT64_C(3) /* being written, or left so by a process that died: no hold */
 
 struct prebreak_process {
-    prebreak_word pid;   /* pid in the low half, hash of the pid namespace in the high half; 0 free */
-    prebreak_word start; /* start time in clock ticks since boot, from /proc/PID/stat */
+    prebreak_word pid; /* pid in the low half, hash of the pid namespace in the high half; 0 free */
+    prebreak_word
+        since; /* when it enrolled, CLOCK_BOOTTIME ns: a process of this pid that started later is another one */
 };
 
 struct prebreak_header {
@@ -193,15 +207,15 @@ struct prebreak_header {
     prebreak_word version;
     prebreak_word size; /* of the whole region, bytes */
     prebreak_word slots;
-    prebreak_word boot;      /* hash of the boot id */
-    prebreak_word time_ns;   /* inode of the time namespace */
-    prebreak_word seed;      /* of the identities */
-    prebreak_word created;   /* CLOCK_REALTIME, ns */
-    prebreak_word mode;      /* enum prebreak_mode: the operator's */
-    prebreak_word retired;   /* nonzero: another file has taken this one's place, map that */
-    prebreak_word holds;     /* how many holds may be set: 0 means that none needs looking for */
-    prebreak_word last_look; /* at overdue calls, ns, low bit: the one before only noted */
-    prebreak_word next_event;
+    prebreak_word boot;       /* hash of the boot id */
+    prebreak_word time_ns;    /* inode of the time namespace */
+    prebreak_word seed;       /* of the identities */
+    prebreak_word created;    /* CLOCK_REALTIME, ns */
+    prebreak_word mode;       /* enum prebreak_mode: the operator's */
+    prebreak_word retired;    /* nonzero: another file has taken this one's place, map that */
+    prebreak_word holds;      /* bit i: hold i may be set; 0 means that none needs looking for */
+    prebreak_word last_look;  /* at overdue calls, ns, low bit: the one before only noted */
+    prebreak_word next_event; /* number of the last event, from 1 */
     prebreak_word table_full; /* calls passed because no slot was left */
     prebreak_word nameless;   /* slots taken by hosts named after themselves */
     prebreak_word spare[17];
@@ -213,10 +227,12 @@ struct prebreak_region {
     struct prebreak_process process[PREBREAK_PROCESSES];
     struct prebreak_event event[PREBREAK_EVENTS];
     prebreak_word inflight[PREBREAK_INFLIGHT]; /* POLICY: pid 22 bits, slot 10, namespace 8, time 24; 0 free */
+    prebreak_word identity[PREBREAK_SLOTS];    /* of the slots: hash of seed, name and settings; 0 free */
     struct prebreak_slot slot[PREBREAK_SLOTS];
 };
 
 _Static_assert(sizeof(struct prebreak_settings) % 8 == 0, "settings are whole words");
+_Static_assert(PREBREAK_HOLDS == 64, "one bit each in a word");
 _Static_assert(sizeof(struct prebreak_event) % 8 == 0, "an event is whole words");
 _Static_assert(sizeof(struct prebreak_slot) % 64 == 0, "a slot is whole cache lines");
 _Static_assert(sizeof(struct prebreak_region) <= 4u << 20, "the region stays within 4 MiB");
