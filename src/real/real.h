@@ -2,17 +2,47 @@
  * The real libc. Every function that prebreak wraps or needs is resolved once, here, and called through these pointers
  * from here only: nothing of prebreak ever calls its own exports.
  *
- * real_init() runs first thing in the constructor; a hook that runs before it (another library's constructor) finds the
- * pointers filled by real_init() all the same, which is idempotent, takes no lock and allocates nothing.
+ *     ssize_t n = real_read(fd, buffer, sizeof buffer);
+ *
+ * real_init() runs first thing in the constructor. A pointer that is used before it (another library's constructor runs
+ * earlier than ours) resolves itself at its first call, so no caller ever looks whether it may. Nothing here takes a lock
+ * or allocates, and errno is left alone; all of it may be used in a signal handler and by any number of threads.
  */
 #ifndef REAL_REAL_H
 #define REAL_REAL_H
 
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
-/* The list of functions is in real_list.h, X(return, name, arguments): adding one is adding a row. */
+/* Fortified variants: public symbols of libc that its headers declare only where they use them. */
+ssize_t __read_chk(int fd, void *buf, size_t len, size_t room);
+ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room, int flags, struct sockaddr *addr,
+                       socklen_t *addr_len);
 
+/* real_NAME has exactly the type that libc's headers give NAME. */
+#define FIXED(type, name, parameters, arguments)                extern __typeof__(name) *real_##name;
+#define VARIADIC(type, name, parameters, last, rest, arguments) extern __typeof__(name) *real_##name;
+#include "real/real_list.h"
+#undef FIXED
+#undef VARIADIC
+
+/* syscall() takes any number of arguments: always six are passed on, unknown numbers verbatim. */
+typedef long real_syscall_function(long number, long a, long b, long c, long d, long e, long f);
+extern real_syscall_function *real_syscall;
+
+/* Resolves everything; idempotent. */
 void real_init(void);
 
 /*
