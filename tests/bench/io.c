@@ -4,6 +4,7 @@
  *
  *   io WHAT ROUNDS [PORT]   WHAT: read write send (untracked), exchange (send and recv on a kept connection to PORT),
  *                           connect (accepted by PORT), refused (connect to PORT, which must fail)
+ *   io count CALLS          that many untracked reads and nothing else, for a counter of instructions
  */
 #include "bench.h"
 
@@ -129,6 +130,15 @@ int main(int argc, char **argv)
 {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons((uint16_t)(argc > 3 ? atoi(argv[3]) : 0));
+    if (argc == 3 && strcmp(argv[1], "count") == 0) {
+        int fd = opened_zero();
+        for (int left = atoi(argv[2]); left > 0; left--) {
+            if (!read_zero(fd)) {
+                return 1;
+            }
+        }
+        return 0;
+    }
     for (size_t i = 0; argc >= 3 && i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(argv[1], kinds[i].name) == 0) {
             return measure(&kinds[i], atoi(argv[2]));

@@ -1,14 +1,15 @@
 /*
  * Commands, one a line; each is answered with one line of JSON, {"error":"..."} if it made no sense.
  *
- *   set HOST key=value...   what requests with this Host meet from now on; HOST `*` is all that are not set by name.
- * What is not mentioned is as it is by default. action=answer|hang|reset|eof|half|half-reset|drip status=503 body=BYTES
- * latency=MS interval=MS idle=MS every=N close=1 header=Name:value (no blanks) listener ADDRESS
- * open|refuse|blackhole|greet-reset       ADDRESS `*` is all sever busy|all          resets connections at once: those
- * with a request outstanding, or all report
- * {"connections":N,"requests":N,"abandoned":N,"answers":{"200":N},"hosts":{HOST:the same}} log                     one
- * entry a request: [CLOCK_MONOTONIC in seconds, HOST, PATH, number of its connection] clear                   counts
- * and log begin anew
+ *   set HOST key=value...    what requests with this Host meet from now on; HOST `*` is all that are not set by name.
+ *                            What is not mentioned is as it is by default.
+ *                            action=answer|hang|reset|eof|half|half-reset|drip  status=503  body=BYTES  latency=MS
+ *                            interval=MS  idle=MS  every=N  close=1  header=Name:value (no blanks)
+ *   listener ADDRESS open|refuse|blackhole|greet-reset    ADDRESS `*` is all
+ *   sever busy|all           resets connections at once: those with a request outstanding, or all
+ *   report                   {"connections":N,"requests":N,"abandoned":N,"answers":{"200":N},"hosts":{HOST:the same}}
+ *   log                      one entry a request: [CLOCK_MONOTONIC in seconds, HOST, PATH, number of its connection]
+ *   clear                    counts and log begin anew
  */
 #include "provider.h"
 
