@@ -1,13 +1,14 @@
 /*
- * HTTP/1.0 and 1.1 seen in passing: bytes of one direction in, facts out. Incremental to the byte, no allocation, nothing
- * kept of a message but the facts below. One parser for each direction of a connection; what the answer's framing needs to
- * know of its request (HEAD, CONNECT) is handed over by the caller.
+ * HTTP/1.0 and 1.1 seen in passing: bytes of one direction in, facts out. Incremental to the byte, no allocation,
+ * nothing kept of a message but the facts below. One parser for each direction of a connection; what the answer's
+ * framing needs to know of its request (HEAD, CONNECT) is handed over by the caller.
  *
  * A parser is a plain value: to see what a write would bring, feed a copy of it.
  *
  * What is malformed never becomes a fact. A start line that is not HTTP/1 turns the parser opaque at once. A head whose
  * framing cannot be trusted (two lengths, a length that is no number, a length beside an encoding, a line that is no
- * header) still tells its status or method, with an empty host, and turns the parser opaque right after. Opaque is for good.
+ * header) still tells its status or method, with an empty host, and turns the parser opaque right after. Opaque is for
+ * good.
  *
  * Pure and async-signal-safe.
  */
@@ -49,13 +50,14 @@ struct http1_facts {
 struct http1 {
     struct http1_facts facts;
     /* the parser's own */
-    uint64_t left;      /* bytes of body or chunk to come; while a head is read, its Content-Length */
-    uint16_t seen;      /* header fields met in this head, one bit each */
-    uint8_t state, flags;
-    uint8_t field;      /* whose line is being read */
-    uint8_t length;     /* of word; of a host, bytes so far */
-    uint8_t request;    /* answer: the method that it answers */
-    char word[48];      /* the name, value or list member being read, folded to lower case */
+    uint64_t left; /* bytes of body or chunk to come; while a head is read, its Content-Length */
+    uint16_t seen; /* header fields met in this head: bit n once, bit 8 + n twice */
+    uint16_t flags;
+    uint8_t state;
+    uint8_t field;   /* whose line is being read */
+    uint8_t length;  /* of word; of a host, bytes so far */
+    uint8_t request; /* answer: the method that it answers */
+    char word[48];   /* the name, value or list member being read, folded to lower case */
 };
 
 void http1_request_begin(struct http1 *parser);
@@ -64,10 +66,10 @@ void http1_request_begin(struct http1 *parser);
 void http1_answer_begin(struct http1 *parser, enum http1_method method);
 
 /*
- * Takes bytes up to and including the next event; *taken says how many. Go on feeding the rest, even if that is nothing,
- * until the event is HTTP1_MORE or HTTP1_OPAQUE: a message without a body ends with no byte of its own. After HTTP1_END a
- * request parser stands at the start of the next request; for the next answer call http1_answer_begin() (or it answers a
- * GET).
+ * Takes bytes up to and including the next event; *taken says how many. Go on feeding the rest, even if that is
+ * nothing, until the event is HTTP1_MORE or HTTP1_OPAQUE: a message without a body ends with no byte of its own. After
+ * HTTP1_END a request parser stands at the start of the next request; for the next answer call http1_answer_begin() (or
+ * it answers a GET).
  *
  *   do {
  *       event = http1_feed(&parser, bytes, length, &taken);
@@ -87,8 +89,8 @@ bool http1_idle(const struct http1 *parser);
 bool http1_closed(const struct http1 *parser);
 
 /*
- * The requests on one connection whose answers are not complete: their methods, in order. `count` of them; when more than
- * HTTP1_PIPELINE are under way the oldest are remembered and `lost` is set: treat the connection as opaque.
+ * The requests on one connection whose answers are not complete: their methods, in order. `count` of them; when more
+ * than HTTP1_PIPELINE are under way the oldest are remembered and `lost` is set: treat the connection as opaque.
  */
 #define HTTP1_PIPELINE 32
 struct http1_pipeline {

@@ -1,7 +1,7 @@
 /*
- * TLS seen from outside: the ClientHello (server name, ALPN, client random), the ServerHello's version and ALPN, and the
- * headers of records after them. Never a key, never a decrypted byte. Incremental to the byte; a hello may come in pieces
- * and span records.
+ * TLS seen from outside: the ClientHello (server name, ALPN, client random), the ServerHello's version and ALPN, and
+ * the headers of records after them. Never a key, never a decrypted byte. Incremental to the byte; a hello may come in
+ * pieces and span records.
  *
  * Pure and async-signal-safe. Malformed input turns a parser opaque for good.
  */
@@ -12,29 +12,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TLS_NAME 254
+#define TLS_NAME   254
 #define TLS_RANDOM 32
 
-/* ---- hellos --------------------------------------------------------------------------------------------------------- */
+/* ---- hellos --------------------------------------------------------------------------------------------------- */
 
 /* Walks one hello message, of either side. The parser's own. */
 struct tls_walk {
-    uint32_t left;            /* bytes of the message to come */
-    uint16_t section;         /* bytes of the part being read to come */
-    uint16_t extensions;      /* bytes of extensions to come */
-    uint16_t extension;       /* type of the one being read */
-    uint16_t list, item;      /* bytes of a list in an extension to come, and of its member */
-    uint16_t seen;            /* extensions met, one bit each */
+    uint32_t left;       /* bytes of the message to come */
+    uint16_t section;    /* bytes of the part being read to come */
+    uint16_t extensions; /* bytes of extensions to come */
+    uint16_t extension;  /* type of the one being read */
+    uint16_t list, item; /* bytes of a list in an extension to come, and of its member */
+    uint16_t seen;       /* extensions met, one bit each */
     uint8_t state, have;
-    uint8_t number[4];        /* an integer being read */
+    uint8_t number[4]; /* an integer being read */
 };
 
 struct tls_hello {
-    bool done;              /* the whole hello was read: the fields below are final */
-    bool opaque;            /* not a ClientHello: the fields below are worth nothing */
-    bool h2_offered;        /* ALPN offers h2 */
-    bool alpn_other;        /* ALPN offers something else than h2 as well */
-    char name[TLS_NAME];    /* server name, folded to lower case, no trailing dot; "" none, or not [a-z0-9._-] */
+    bool done;           /* the whole hello was read: the fields below are final */
+    bool opaque;         /* not a ClientHello: the fields below are worth nothing */
+    bool h2_offered;     /* ALPN offers h2 */
+    bool alpn_other;     /* ALPN offers something else than h2 as well */
+    char name[TLS_NAME]; /* server name, folded to lower case, no trailing dot; "" none, or not [a-z0-9._-] */
     uint8_t random[TLS_RANDOM];
     /* the parser's own */
     struct tls_walk walk;
@@ -49,44 +49,44 @@ void tls_hello_begin(struct tls_hello *hello);
 /* Bytes that the client writes, from the first on. Returns hello->done || hello->opaque; feeding on is harmless. */
 bool tls_hello_feed(struct tls_hello *hello, const uint8_t *bytes, size_t length);
 
-/* ---- records -------------------------------------------------------------------------------------------------------- */
+/* ---- records -------------------------------------------------------------------------------------------------- */
 
 /*
  * Records of one connection, both directions from the first byte on: what is a request turn, what is an answer, what is
- * housekeeping. Only application data (0x17) counts; server records before the client's first 0x17 are its handshake. In
- * TLS 1.3 the client's first 0x17 (its Finished) is skipped, and the server's leading run of equal-length ones after it
- * may be session tickets; an alert is 0x17 there too, told by its length.
+ * housekeeping. Only application data (0x17) counts; server records before the client's first 0x17 are its handshake.
+ * In TLS 1.3 the client's first 0x17 (its Finished) is skipped, and the server's leading run of equal-length ones after
+ * it may be session tickets; an alert is 0x17 there too, told by its length.
  */
 enum tls_sight {
     TLS_NOTHING = 0,
-    TLS_REQUEST = 1,  /* application data of the client's */
-    TLS_ANSWER = 2,   /* application data of the server's that answers */
-    TLS_MAYBE = 4,    /* of the server's: a ticket, an alert or an answer, nobody can tell */
-    TLS_ALERT = 8,    /* the server broke the handshake off */
+    TLS_REQUEST = 1,   /* application data of the client's */
+    TLS_ANSWER = 2,    /* application data of the server's that answers */
+    TLS_MAYBE = 4,     /* of the server's: a ticket, an alert or an answer, nobody can tell */
+    TLS_ALERT = 8,     /* the server broke the handshake off */
     TLS_REJECTED = 16, /* the client broke the handshake off: a certificate that it does not trust */
-    TLS_SECURED = 32, /* the client finished its handshake or sent data: the handshake is over as far as can be seen */
-    TLS_STRANGE = 64  /* not TLS after all, for good */
+    TLS_SECURED = 32,  /* the client finished its handshake or sent data: the handshake is over as far as can be seen */
+    TLS_STRANGE = 64   /* not TLS after all, for good */
 };
 
 /* The parser's own. */
 struct tls_direction {
     uint8_t header[5], have;
-    bool judged;          /* the record under way has told all that it will */
-    uint16_t left;        /* bytes of its payload to come */
+    bool judged;   /* the record under way has told all that it will */
+    uint16_t left; /* bytes of its payload to come */
 };
 
 struct tls_records {
-    bool tls13;           /* the server chose TLS 1.3 */
-    bool alpn_seen;       /* the server named a protocol in the clear (TLS 1.2) */
-    bool h2_chosen;       /* and it is h2 */
-    bool strange;         /* not TLS */
+    bool tls13;     /* the server chose TLS 1.3 */
+    bool alpn_seen; /* the server named a protocol in the clear (TLS 1.2) */
+    bool h2_chosen; /* and it is h2 */
+    bool strange;   /* not TLS */
     /* the parser's own */
-    bool client_data;     /* the client's first 0x17 was seen */
-    bool early;           /* it came before the server said a word: early data, the server's part cannot be told apart */
-    bool run_over;        /* the server's leading run has ended */
-    bool server_hello;    /* was read to its end, or given up */
-    uint8_t run;          /* records in it */
-    uint16_t ticket;      /* their length */
+    bool client_data;  /* the client's first 0x17 was seen */
+    bool early;        /* it came before the server said a word: early data, the server's part cannot be told apart */
+    bool run_over;     /* the server's leading run has ended */
+    bool server_hello; /* was read to its end, or given up */
+    uint8_t run;       /* records in it */
+    uint16_t ticket;   /* their length */
     struct tls_direction client, server;
     struct tls_walk walk; /* of the ServerHello */
 };
@@ -96,7 +96,7 @@ void tls_records_begin(struct tls_records *records);
 /* Bytes in one direction; returns the union of what was seen in them (enum tls_sight). */
 unsigned tls_records_feed(struct tls_records *records, bool from_client, const uint8_t *bytes, size_t length);
 
-/* ---- HTTP/2 --------------------------------------------------------------------------------------------------------- */
+/* ---- HTTP/2 --------------------------------------------------------------------------------------------------- */
 
 enum tls_h2 {
     TLS_H2_NO,    /* not offered, or the server chose something else */

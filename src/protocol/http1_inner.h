@@ -1,0 +1,107 @@
+/*
+ * What the parts of the HTTP/1 parser share: http1.c walks the bytes of a message, http1_start.c reads its start line,
+ * http1_head.c knows what the header fields mean.
+ */
+#ifndef PROTOCOL_HTTP1_INNER_H
+#define PROTOCOL_HTTP1_INNER_H
+
+#include "protocol/http1.h"
+
+enum http1_state {
+    HTTP1_S_START, /* between messages; blank lines are passed over (RFC 9112 section 2.2) */
+    HTTP1_S_METHOD,
+    HTTP1_S_TARGET,
+    HTTP1_S_SCHEME, /* letters that may turn out to be one */
+    HTTP1_S_COLON,  /* behind the scheme's */
+    HTTP1_S_SLASH,  /* and its first slash */
+    HTTP1_S_AUTHORITY,
+    HTTP1_S_TARGET_REST,
+    HTTP1_S_VERSION,
+    HTTP1_S_VERSION_END,
+    HTTP1_S_STATUS,
+    HTTP1_S_REASON,
+    HTTP1_S_LINE, /* start of a header line; up to SKIPPED a head is being read, its start line was good */
+    HTTP1_S_NAME,
+    HTTP1_S_VALUE,
+    HTTP1_S_SKIPPED, /* rest of a line that does not matter */
+    HTTP1_S_BODY,
+    HTTP1_S_CHUNK, /* start of a chunk's line */
+    HTTP1_S_CHUNK_SIZE,
+    HTTP1_S_CHUNK_BLANK,
+    HTTP1_S_CHUNK_REST,
+    HTTP1_S_CHUNK_DATA,
+    HTTP1_S_CHUNK_END,
+    HTTP1_S_TRAILER, /* start of a trailer's line */
+    HTTP1_S_TRAILER_REST,
+    HTTP1_S_UNTIL_CLOSE,
+    HTTP1_S_FINISHED, /* HTTP1_END is to be told */
+    HTTP1_S_OPAQUE
+};
+
+enum http1_flag {
+    HTTP1_F_CR = 1,          /* the byte before was CR */
+    HTTP1_F_ANSWER = 2,      /* this parser reads answers */
+    HTTP1_F_OLD = 4,         /* HTTP/1.0 */
+    HTTP1_F_CLOSE = 8,       /* Connection: close */
+    HTTP1_F_KEEP = 16,       /* Connection: keep-alive */
+    HTTP1_F_ENCODED = 32,    /* Transfer-Encoding names a coding */
+    HTTP1_F_CHUNKED = 64,    /* and the last one is chunked */
+    HTTP1_F_DOUBTFUL = 128,  /* the framing cannot be trusted */
+    HTTP1_F_INTERIM = 256,   /* 1xx answers were passed over */
+    HTTP1_F_PORT = 512,      /* of a host: behind its colon */
+    HTTP1_F_HOST_END = 1024, /* of a host: behind it, only blanks may follow */
+    HTTP1_F_HOST_BAD = 2048  /* of a host: not a name */
+};
+/* What lasts from one message to the next. */
+#define HTTP1_F_LASTING HTTP1_F_ANSWER
+
+/* Whose line is being read. */
+enum http1_field {
+    HTTP1_FIELD_OTHER,
+    HTTP1_FIELD_HOST,
+    HTTP1_FIELD_LENGTH,
+    HTTP1_FIELD_ENCODING,
+    HTTP1_FIELD_CONNECTION,
+    HTTP1_FIELD_TYPE,
+    HTTP1_FIELD_RETRY,
+    HTTP1_FIELD_RETRY_MS,
+    HTTP1_FIELD_NONE /* no line of this head was read yet */
+};
+
+/* One byte of a start line, not CR or LF; the state that it leads to. */
+enum http1_state http1_start_feed(struct http1 *parser, uint8_t byte);
+
+/* Does word hold this text? */
+bool http1_word_is(const struct http1 *parser, const char *text);
+
+/* Appends to word, folded; what does not fit is noted by a length beyond it. */
+void http1_word_add(struct http1 *parser, uint8_t byte);
+
+/* Letters, digits and the marks of RFC 9110 that make up methods and field names. */
+bool http1_is_token(uint8_t byte);
+
+/* A field's name is in word: makes its line ready to be read. */
+void http1_field_begin(struct http1 *parser);
+/* One byte of its value, not CR or LF. */
+void http1_field_feed(struct http1 *parser, uint8_t byte);
+/* The line ended. */
+void http1_field_end(struct http1 *parser);
+
+/* The host of a request, from a Host: line or an authority in its target: begin, bytes, end. */
+void http1_host_begin(struct http1 *parser);
+void http1_host_feed(struct http1 *parser, uint8_t byte);
+void http1_host_end(struct http1 *parser);
+
+/* How the message goes on behind its head. */
+enum http1_framing {
+    HTTP1_FRAMING_NONE,   /* no body */
+    HTTP1_FRAMING_LENGTH, /* parser->left bytes, at least one */
+    HTTP1_FRAMING_CHUNKED,
+    HTTP1_FRAMING_CLOSE,   /* until the connection ends */
+    HTTP1_FRAMING_INTERIM, /* it was a 1xx: the answer is still to come */
+    HTTP1_FRAMING_OPAQUE   /* what follows is not HTTP, or cannot be told */
+};
+/* The head is complete: makes its facts final. */
+enum http1_framing http1_head_end(struct http1 *parser);
+
+#endif
