@@ -141,6 +141,16 @@ struct breaker_view {
 };
 void breaker_view(const struct breaker *b, uint64_t now, enum prebreak_phase hold, struct breaker_view *view);
 
+/* Limits of settings: rules complain beyond them. Durations that may be off may be 0. */
+#define BREAKER_TIME_MIN UINT64_C(1000000)          /* ns, of any duration */
+#define BREAKER_TIME_MAX UINT64_C(86400000000000)   /* ns: a day */
+#define BREAKER_SLICE_MIN UINT64_C(1000000)         /* ns, of window/buckets */
+#define BREAKER_SHARE_MIN 0.001                     /* of success and ratio; at most 1 */
+#define BREAKER_K_MAX 1000.0                        /* of k >= min_k >= 1 */
+#define BREAKER_MIN_MAX 1000000                     /* of min and protection */
+#define BREAKER_TRIP_MAX 800                        /* of trip; 0 is off for sre and consecutive */
+#define BREAKER_RESET_MAX 1000                      /* of reset (0 is off) and half_open (at least 1) */
+
 /*
  * Are these settings within their limits, so that no arithmetic on them can overflow or divide by zero? For settings that
  * come out of a region. Rules check theirs as they parse.

@@ -21,6 +21,8 @@ uint64_t inflight_refresh(prebreak_word *table, uint32_t place, uint64_t word, u
 
 /* How many calls of `slot` are out; with `since` those last heard of at that time (ns) or later. */
 uint32_t inflight_count(const prebreak_word *table, uint32_t slot, uint64_t now, uint64_t since);
+/* The same with an end: those last heard of at `from` or later, but before `before`. */
+uint32_t inflight_between(const prebreak_word *table, uint32_t slot, uint64_t now, uint64_t from, uint64_t before);
 
 /* The parts of a word. Time as nanoseconds, the latest that is not after `now` plus a minute. */
 uint32_t inflight_pid(uint64_t word);
