@@ -105,7 +105,7 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(CORE_ARCHIVE)
 
 # The scripted provider and the demonstration: one folder, one program, libc alone.
 .SECONDEXPANSION:
-$(BUILD)/support/%: $$(wildcard tests/support/%/*.c tests/support/%/*.h) $(BUILD)/.flags
+$(BUILD)/support/%: $$(wildcard tests/support/$$*/*.c tests/support/$$*/*.h) $(BUILD)/.flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_LDFLAGS)
 

@@ -1,0 +1,62 @@
+import os
+import subprocess
+
+import pytest
+
+import harness
+
+
+@pytest.fixture
+def provider():
+    server = harness.Provider()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def provider_on():
+    """A provider on addresses of one's choice: provider_on('127.0.0.2', '127.0.0.3')."""
+    servers = []
+
+    def make(*addresses):
+        servers.append(harness.Provider(*addresses))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    guest = harness.Guest(tmp_path, preloaded=True)
+    yield guest
+    guest.close()
+
+
+@pytest.fixture
+def plain(tmp_path):
+    guest = harness.Guest(tmp_path, preloaded=False)
+    yield guest
+    guest.close()
+
+
+@pytest.fixture(params=["prebreak", "plain"])
+def guest(request, tmp_path):
+    """Scenarios run with prebreak and without: what fails without is no fault of ours."""
+    guest = harness.Guest(tmp_path, preloaded=request.param == "prebreak")
+    yield guest
+    guest.close()
+
+
+@pytest.fixture
+def need_root():
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+@pytest.fixture
+def need_namespaces(need_root):
+    done = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True)
+    if done.returncode != 0:
+        pytest.skip("needs a mount namespace of its own")
