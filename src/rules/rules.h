@@ -24,7 +24,7 @@
 /* Limits. What goes beyond them is complained of and left out, with everything that follows. */
 #define RULES_MAX          1000         /* rules */
 #define RULES_PATTERNS_MAX 5000         /* patterns, of all rules */
-#define RULES_TEXT_MAX     (128u << 10) /* bytes of each of PROVIDERS, CONFIG and DEFAULTS */
+#define RULES_TEXT_MAX     (128u << 10) /* bytes of each of PROVIDERS and CONFIG */
 
 enum rules_429 { RULES_429_AUTO, RULES_429_PAUSE, RULES_429_FAIL, RULES_429_NEUTRAL };
 
@@ -117,7 +117,7 @@ uint32_t rules_count(const struct rules *rules);
 enum rules_source { RULES_BUILTIN, RULES_PROVIDERS, RULES_CONFIG };
 enum rules_source rules_where(const struct rules *rules, int rule, uint32_t *number); /* as in struct rules_error */
 
-/* One rule as it was written, blanks folded: for explain. Returns the length as snprintf does. */
+/* One rule as it was written, blanks folded, hosts in lower case: for explain. Returns the length as snprintf does. */
 size_t rules_print(const struct rules *rules, int rule, char *buffer, size_t size);
 /* Settings as text that can be parsed again: all that their policy reads, `name=value` separated by spaces. */
 size_t rules_print_settings(const struct rules_settings *settings, char *buffer, size_t size);
