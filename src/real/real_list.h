@@ -89,3 +89,4 @@ FIXED(void *, mmap, (void *addr, size_t len, int protection, int flags, int fd, 
       (addr, len, protection, flags, fd, offset))
 FIXED(int, munmap, (void *addr, size_t len), (addr, len))
 FIXED(int, madvise, (void *addr, size_t len, int advice), (addr, len, advice))
+FIXED(int, clock_gettime, (clockid_t clock, struct timespec *time), (clock, time))

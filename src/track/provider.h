@@ -8,19 +8,37 @@
 #include "breaker/breaker.h"
 #include "rules/rules.h"
 
+struct state;
+
 /* A provider, valid as long as the process lives; never freed, so that a call in flight may keep it. */
 struct provider {
     struct breaker breaker;
     struct rules_settings settings;
+    struct state *state;
+    uint64_t identity; /* of its slot, when it was found */
     int slot;
-    uint32_t told_generation; /* of the last refusal told as an event */
+    uint64_t told; /* the breaker's state word at the last refusal that was told as an event */
     char name[PREBREAK_NAME];
 };
 
 /*
- * The provider of a target, or NULL: not to be touched (no rule, rule `-`, mode off, off file, table full, not ready).
- * Async-signal-safe, no system call but the once-a-second look.
+ * The provider of a target, or NULL: not to be touched (no rule, rule `-`, mode off, off file, table full, not ready, or
+ * undecided without the address). Async-signal-safe, no system call but the once-a-second look.
  */
 struct provider *provider_of(const struct rules_target *target);
+
+/*
+ * Is anything to be touched at all, just now? False: mode off, an off file, no region. Takes the once-a-second look.
+ */
+bool provider_any(void);
+
+/* Does a rule name unix paths? */
+bool provider_has_unix(void);
+
+/* Tells a change of phase, if it is one, as an event: of a provider, or of whatever stands in a slot. */
+void provider_tell(const struct provider *provider, const struct breaker_change *change);
+void provider_tell_slot(struct state *state, int slot, const struct breaker_change *change);
+/* Tells that a call was refused: once in a process and generation. */
+void provider_tell_refused(struct provider *provider);
 
 #endif
