@@ -45,11 +45,13 @@ link_with = $(shell sed -n 's/^.*link with: *\([-a-z0-9 ]*\).*/\1/p' $(1))
 CORE := breaker protocol rules real state track
 LIB_OBJECTS := $(call objects,$(call sources,$(CORE) hooks))
 CORE_OBJECTS := $(call objects,$(call sources,$(CORE)))
+REPORT_OBJECTS := $(call objects,$(call sources,report))
 CLI_OBJECTS := $(call objects,$(call sources,breaker rules real state report cli))
 
 LIB := $(BUILD)/libprebreak.so
 CLI := $(BUILD)/prebreak
 CORE_ARCHIVE := $(BUILD)/core.a
+REPORT_ARCHIVE := $(BUILD)/report.a
 UNIT_SOURCES := $(wildcard tests/unit/test_*.c)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SOURCES))
 SUPPORT := $(patsubst tests/support/%/main.c,$(BUILD)/support/%,$(wildcard tests/support/*/main.c))
@@ -97,11 +99,15 @@ $(CORE_ARCHIVE): $(CORE_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
+$(REPORT_ARCHIVE): $(REPORT_OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
 # ---- tests ------------------------------------------------------------------------------------------------------------
 
-$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(CORE_ARCHIVE)
+$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(REPORT_ARCHIVE) $(CORE_ARCHIVE)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $< $(CORE_ARCHIVE) $(ALL_LDFLAGS) -lcheck -lsubunit -lm -lrt -lpthread
+	$(CC) -o $@ $< $(REPORT_ARCHIVE) $(CORE_ARCHIVE) $(ALL_LDFLAGS) -ljansson -lcheck -lsubunit -lm -lrt -lpthread
 
 # The scripted provider and the demonstration: one folder, one program, libc alone.
 .SECONDEXPANSION:
