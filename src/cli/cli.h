@@ -15,9 +15,19 @@
  * A subcommand. argv[0] is its name, options and operands follow. Returns the exit code; what it leaves unwritten in
  * stdout is flushed, and an error there found, by main. Each answers --help by cli_help() with a text of its own.
  */
-typedef int command(int argc, char **argv);
+typedef int cli_command(int argc, char **argv);
 
-command command_run;
+cli_command command_run;
+cli_command command_status;
+cli_command command_mode;
+cli_command command_hold;
+cli_command command_release;
+cli_command command_reset;
+cli_command command_events;
+cli_command command_state;
+
+/* Does --help or -h stand among the arguments? For subcommands that take no other program's. */
+bool cli_wants_help(int argc, char *const *argv);
 
 /* Prints a help text on stdout. Returns 0. */
 int cli_help(const char *text);

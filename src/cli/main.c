@@ -3,8 +3,10 @@
  * subcommand; each of them is a file of its own.
  */
 #include "cli/cli.h"
+#include "cli/regions.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <prebreak/version.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,45 +17,30 @@
 
 static const struct {
     const char *name;
-    command *function;
+    cli_command *function;
+    bool regions; /* takes -u and --all */
     const char *summary;
 } commands[] = {
-    {"run", command_run, "run a program with the breaker"},
+    {"run", command_run, false, "run a program with the breaker"},
+    {"status", command_status, true, "every provider: phase, counts, what is refused"},
+    {"events", command_events, true, "what happened: changes of phase, refusals, operators' words"},
+    {"hold", command_hold, true, "hold a provider's breaker open or closed"},
+    {"release", command_release, true, "end a hold"},
+    {"reset", command_reset, true, "let a provider's breaker begin anew, closed"},
+    {"mode", command_mode, true, "enforce, observe or off, for all processes at once"},
+    {"state", command_state, true, "where the shared region is, whether it is sound, how full"},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+#define NONE     COMMANDS
 
-// ---- help
-// -------------------------------------------------------------------------------------------------------------
-
-static void print_usage(void)
+static size_t command_named(const char *name)
 {
-    puts("usage: prebreak COMMAND [ARGUMENT...]\n"
-         "\n"
-         "A circuit breaker per provider for programs you cannot change.\n"
-         "\n"
-         "commands:");
-    for (size_t i = 0; i < COMMANDS; i++) {
-        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+    size_t i = 0;
+    while (i < COMMANDS && strcmp(commands[i].name, name) != 0) {
+        i++;
     }
-    puts("\n"
-         "  -h, --help     this text; `prebreak COMMAND --help` tells about one, with examples\n"
-         "  -V, --version  the version\n"
-         "\n"
-         "exit status: 0 done, 1 failure, 64 bad usage, 69 no state, 77 no permission, 78 bad configuration");
-}
-
-// ---- finding the subcommand
-// -------------------------------------------------------------------------------------------
-
-static command *command_named(const char *name)
-{
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(commands[i].name, name) == 0) {
-            return commands[i].function;
-        }
-    }
-    return NULL;
+    return i;
 }
 
 static int unknown_command(const char *name)
@@ -66,49 +53,106 @@ static int unknown_command(const char *name)
     return EX_USAGE;
 }
 
+// ---- help
+// -------------------------------------------------------------------------------------------------------------
+
+static int print_usage(void)
+{
+    puts("usage: prebreak [-u USER | --all] COMMAND [ARGUMENT...]\n"
+         "\n"
+         "A circuit breaker per provider for programs you cannot change.\n"
+         "\n"
+         "commands:");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+    }
+    puts("\n"
+         "options:\n"
+         "  -u, --user USER  another user's region instead of one's own (root)\n"
+         "  -a, --all        every user's (root)\n"
+         "  -h, --help       this text; `prebreak COMMAND --help` tells about one, with examples\n"
+         "  -V, --version    the version\n"
+         "\n"
+         "exit status: 0 done, 1 failure, 64 bad usage, 69 no state, 77 no permission, 78 bad configuration");
+    return 0;
+}
+
 /* `prebreak help NAME` is `prebreak NAME --help`. */
 static int help(int argc, char **argv)
 {
     static char option[] = "--help";
     if (argc < 2) {
-        print_usage();
-        return 0;
+        return print_usage();
     }
-    command *function = command_named(argv[1]);
-    if (function == NULL) {
+    size_t command = command_named(argv[1]);
+    if (command == NONE) {
         return unknown_command(argv[1]);
     }
     char *arguments[] = {argv[1], option, NULL};
-    return function(2, arguments);
+    return commands[command].function(2, arguments);
 }
 
-static bool either(const char *argument, const char *brief, const char *full)
-{
-    return strcmp(argument, brief) == 0 || strcmp(argument, full) == 0;
-}
+// ---- options, and the subcommand
+// --------------------------------------------------------------------------------------
 
-static int dispatch(int argc, char **argv)
+static const struct option long_options[] = {
+    {"user", required_argument, NULL, 'u'},
+    {"all", no_argument, NULL, 'a'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
+};
+
+/* The subcommand argv[0]. */
+static int dispatch(int argc, char **argv, const char *user, bool all)
 {
-    if (argc < 2) {
+    if (argc < 1) {
         return cli_fail(EX_USAGE, "expected a command; `prebreak --help` lists them");
     }
-    const char *name = argv[1];
-    if (either(name, "-h", "--help")) {
-        print_usage();
-        return 0;
+    if (strcmp(argv[0], "help") == 0) {
+        return help(argc, argv);
     }
-    if (either(name, "-V", "--version")) {
-        puts("prebreak " PREBREAK_VERSION);
-        return 0;
+    size_t command = command_named(argv[0]);
+    if (command == NONE) {
+        return unknown_command(argv[0]);
     }
-    if (strcmp(name, "help") == 0) {
-        return help(argc - 1, argv + 1);
+    if ((user != NULL || all) && !commands[command].regions) {
+        return cli_usage(argv[0], "takes neither -u nor --all");
     }
-    command *function = command_named(name);
-    if (function == NULL) {
-        return unknown_command(name);
+    regions_choose(user, all);
+    optind = 0; /* getopt begins anew */
+    return commands[command].function(argc, argv);
+}
+
+static int take_options(int argc, char **argv)
+{
+    const char *user = NULL;
+    bool all = false;
+    int option;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "+:u:ahV", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'u':
+            user = optarg;
+            break;
+        case 'a':
+            all = true;
+            break;
+        case 'h':
+            return print_usage();
+        case 'V':
+            puts("prebreak " PREBREAK_VERSION);
+            return 0;
+        default:
+            return cli_fail(EX_USAGE,
+                            "bad option '%s', expected -u USER, --all, --help or --version before the command",
+                            argv[optind - 1]);
+        }
     }
-    return function(argc - 1, argv + 1);
+    if (user != NULL && all) {
+        return cli_fail(EX_USAGE, "expected either -u USER or --all, not both");
+    }
+    return dispatch(argc - optind, argv + optind, user, all);
 }
 
 // ---- standard streams
@@ -133,7 +177,7 @@ static void guard_streams(void)
 int main(int argc, char **argv)
 {
     guard_streams();
-    int code = dispatch(argc, argv);
+    int code = take_options(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         return cli_fail(1, "cannot write to standard output: %s", strerror(errno));
     }

@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 #include "cli/library.h"
+#include "rules/rules.h"
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -71,18 +72,24 @@ static int set_mode(const char *mode)
     return cli_usage("run", "unknown mode '%s', expected enforce, observe or off", mode);
 }
 
-/* The program may change its directory: it gets the whole path. */
+/*
+ * The program may change its directory: it gets the whole path. A file that is not there now may be there later, and a
+ * program that ran yesterday must not stay down for it: a line, and on we go, as the library does.
+ */
 static int set_config(const char *file)
 {
-    char *path = realpath(file, NULL);
-    if (path == NULL || access(path, R_OK) != 0) {
-        int code = cli_fail(EX_CONFIG, "run: cannot read '%s': %s", file, strerror(errno));
-        free(path);
-        return code;
+    char *directory = file[0] != '/' ? getcwd(NULL, 0) : NULL;
+    char *path = NULL;
+    if (access(file, R_OK) != 0) {
+        (void)cli_fail(0, "run: cannot read the rules in '%s': %s", file, strerror(errno));
     }
-    int result = setenv("PREBREAK_CONFIG", path, 1);
+    if (asprintf(&path, "%s%s%s", directory != NULL ? directory : "", directory != NULL ? "/" : "", file) < 0) {
+        path = NULL;
+    }
+    bool done = path != NULL && setenv("PREBREAK_CONFIG", path, 1) == 0;
+    free(directory);
     free(path);
-    return result == 0 ? 0 : no_memory();
+    return done ? 0 : no_memory();
 }
 
 /* Appends "text" and what separates it from what is there. False: no memory; *list stays the caller's. */
@@ -96,6 +103,26 @@ static bool append(char **list, const char *separator, const char *text)
     free(*list);
     *list = longer;
     return true;
+}
+
+/* A complaint about what was typed. */
+static void complain(void *context, const struct rules_error *error)
+{
+    bool *complained = context;
+    *complained = true;
+    (void)cli_fail(0, "run: rule %u given with -p, column %u: %s", error->rule, error->column, error->text);
+}
+
+/* Are the rules of the command line understood? */
+static int check_rules(const char *rules)
+{
+    static unsigned char memory[RULES_MEMORY] __attribute__((aligned(16)));
+    struct rules_text text = {.providers = rules, .providers_length = strlen(rules)};
+    bool complained = false;
+    if (rules_parse(&text, memory, sizeof(memory), complain, &complained) == NULL) {
+        return cli_fail(EX_CONFIG, "run: the rules given with -p are too many");
+    }
+    return complained ? EX_CONFIG : 0;
 }
 
 /* First match wins, so what was said last and nearest, on the command line, stands before the environment's. */
@@ -182,7 +209,8 @@ int command_run(int argc, char **argv)
     int program = 0;
     int code = take_options(argc, argv, &rules, &program);
     if (code == 0 && rules != NULL && program != 0) {
-        code = set_providers(&rules);
+        code = check_rules(rules);
+        code = code == 0 ? set_providers(&rules) : code;
     }
     free(rules);
     if (code != 0 || program == 0) {
