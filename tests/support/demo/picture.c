@@ -1,0 +1,340 @@
+/*
+ * The picture: for each service a chart of how its callers fared, stacked by outcome, over two lines: what its provider
+ * was sent, and how long the callers waited. Two columns a second. In colour and with blocks where the terminal has them;
+ * else each outcome has a letter of its own.
+ */
+#include "demo.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define COLUMNS_A_SECOND 2
+#define COLUMN_MS        (1000 / COLUMNS_A_SECOND)
+#define COLUMNS          128
+#define LABEL            9  /* characters left of the charts */
+#define ROWS             5  /* of a stacked chart */
+#define TOP              25 /* calls a second at its top */
+#define LEVELS           8
+
+/* What happened in half a second, or in all. */
+struct column {
+    unsigned sent;          /* calls begun and not refused */
+    unsigned count[HOWS];   /* ended so */
+    unsigned longest;       /* ms that a caller had waited, at its end or still waiting at the end of the column */
+    unsigned long long all; /* ms */
+};
+
+static const struct style {
+    const char *colour, *ground, *block, *letter, *name;
+} styles[HOWS] = {
+    [ANSWERED] = {"\033[32m", "\033[42m", "█", "#", "answered"},
+    [REFUSED] = {"\033[33m", "\033[43m", "░", ".", "refused at once"},
+    [FAILED] = {"\033[31m", "\033[41m", "▓", "x", "failed"},
+};
+static const enum how stacked[] = {ANSWERED, REFUSED, FAILED};
+#define STACKED (sizeof stacked / sizeof stacked[0])
+
+static bool terminal, colour, utf8;
+static unsigned drawn_lines;
+
+static const char *paint(const char *code)
+{
+    return colour ? code : "";
+}
+#define PLAIN paint("\033[0m")
+#define BOLD  paint("\033[1m")
+#define DIM   paint("\033[2m")
+
+void picture_start(const struct service *services)
+{
+    const char *term = getenv("TERM");
+    terminal = isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+    colour = terminal && !getenv("NO_COLOR");
+    setlocale(LC_CTYPE, "");
+    utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+    printf("Two services call a provider each, and both providers go bad in the same way. Each has\n");
+    printf("%d callers a second and %d workers, which run a stock curl:\n\n", RATE, WORKERS);
+    for (int i = 0; i < 2; i++) {
+        printf("  %s%-17s%s%scurl --max-time %s http://127.0.0.1:%u/\n", BOLD, services[i].name, PLAIN,
+               services[i].preload ? "LD_PRELOAD=libprebreak.so " : "", MAX_TIME, services[i].port);
+    }
+    putchar('\n');
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------------------------- */
+
+static void add(struct column *column, const struct call *call)
+{
+    unsigned waited = call->ended - call->came;
+    column->count[call->how]++;
+    column->all += waited;
+    column->longest = waited > column->longest ? waited : column->longest;
+}
+
+/* What was up to `ms`, in columns; the last one's number + 1. Calls that end after the script are in its last column. */
+static unsigned measure(const struct service *service, unsigned ms, struct column *columns)
+{
+    unsigned count = (ms + COLUMN_MS - 1) / COLUMN_MS, last = act_begin(act_count) / COLUMN_MS - 1;
+    memset(columns, 0, COLUMNS * sizeof *columns);
+    for (unsigned i = 0; i < service->calls; i++) {
+        const struct call *call = &service->call[i];
+        bool over = call->how >= ANSWERED, out = call->how != WAITING && call->how != REFUSED;
+        unsigned began = call->began / COLUMN_MS, ended = over ? call->ended / COLUMN_MS : last;
+        if (out) {
+            columns[began < last ? began : last].sent++;
+        }
+        if (over) {
+            add(&columns[ended < last ? ended : last], call);
+        }
+        /* Whoever waits is seen waiting. */
+        for (unsigned c = call->came / COLUMN_MS; c < ended && c < count; c++) {
+            unsigned waited = (c + 1) * COLUMN_MS - call->came;
+            columns[c].longest = waited > columns[c].longest ? waited : columns[c].longest;
+        }
+    }
+    return count;
+}
+
+/* ms from `from` until ten callers in a row fared so; from then on their calls are spared, or answered. -1: never. */
+static long until(const struct service *service, unsigned from, unsigned to, enum how how)
+{
+    enum { RUN = 10 };
+    unsigned length = 0;
+    for (unsigned i = 0; i < service->calls; i++) {
+        const struct call *call = &service->call[i];
+        if (call->came < from || call->came >= to) {
+            continue;
+        }
+        length = call->how == how ? length + 1 : 0;
+        if (length == RUN) {
+            return (long)(service->call[i + 1 - RUN].came - from);
+        }
+    }
+    return -1;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------------------------------- */
+
+static void line_end(void)
+{
+    printf("%s%s\n", PLAIN, terminal ? "\033[K" : "");
+    drawn_lines++;
+}
+
+static void label(const char *text)
+{
+    printf("%s%*s %s", DIM, LABEL - 1, text, PLAIN);
+}
+
+/* One cell of a stacked chart: eight levels, of which each may belong to another outcome. */
+static void cell(const struct column *column, unsigned row)
+{
+    unsigned level[STACKED], sum = 0;
+    for (unsigned i = 0; i < STACKED; i++) {
+        sum += column->count[stacked[i]];
+        level[i] = sum * COLUMNS_A_SECOND * ROWS * LEVELS / TOP;
+    }
+    unsigned floor = row * LEVELS, share[STACKED];
+    int bottom = -1, most = -1;
+    for (unsigned i = 0; i < STACKED; i++) {
+        unsigned from = i ? level[i - 1] : 0, low = from > floor ? from : floor;
+        unsigned high = level[i] < floor + LEVELS ? level[i] : floor + LEVELS;
+        share[i] = high > low ? high - low : 0;
+        bottom = bottom < 0 && share[i] ? (int)i : bottom;
+        most = share[i] && (most < 0 || share[i] > share[most]) ? (int)i : most;
+    }
+    if (bottom < 0) {
+        putchar(' ');
+        return;
+    }
+    if (!colour || !utf8) {
+        unsigned filled = share[0] + share[1] + share[2];
+        const struct style *style = &styles[stacked[most]];
+        printf("%s%s%s", paint(style->colour),
+               filled < LEVELS / 2 && row ? " "
+               : utf8                     ? style->block
+                                          : style->letter,
+               PLAIN);
+        return;
+    }
+    static const char *const eighths[] = {"", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const char *ground = "";
+    for (unsigned i = (unsigned)bottom + 1; i < STACKED; i++) {
+        ground = share[i] ? styles[stacked[i]].ground : ground;
+    }
+    printf("%s%s%s%s", ground, styles[stacked[bottom]].colour, eighths[share[bottom]], PLAIN);
+}
+
+/* Bars of 0 to 8. */
+static void bar(unsigned level)
+{
+    static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char letters[] = " .:-=+*%@";
+    if (utf8) {
+        fputs(blocks[level], stdout);
+    } else {
+        putchar(letters[level]);
+    }
+}
+
+/* Waits by their magnitude: a step for each factor of about 2.3, from 30 ms to 10 s. */
+static unsigned wait_level(unsigned ms)
+{
+    static const unsigned steps[] = {30, 70, 160, 370, 850, 1950, 4500, 10000};
+    unsigned level = 0;
+    while (level < LEVELS && ms >= steps[level]) {
+        level++;
+    }
+    return ms && !level ? 1 : level;
+}
+
+static void acts_line(void)
+{
+    printf("%*s", LABEL, "");
+    for (unsigned i = 0; i < act_count; i++) {
+        int width = (int)acts[i].seconds * COLUMNS_A_SECOND - 1;
+        printf("%s%s%s%-*.*s", DIM, utf8 ? "│" : "|", PLAIN, width, width, acts[i].title);
+    }
+    line_end();
+}
+
+static void service_lines(const struct service *service, unsigned ms)
+{
+    static struct column columns[COLUMNS];
+    unsigned count = measure(service, ms, columns), longest = 0, sent = 0;
+    for (unsigned c = 0; c < count; c++) {
+        longest = columns[c].longest > longest ? columns[c].longest : longest;
+        sent += columns[c].sent;
+    }
+    printf("%s%s%s%s  %u callers, %u calls sent, longest wait %.1f s", BOLD, service->name, PLAIN, DIM, service->calls,
+           sent, longest / 1000.0);
+    line_end();
+    for (unsigned row = ROWS; row-- > 0;) {
+        char mark[8] = "";
+        if (row == ROWS - 1) {
+            snprintf(mark, sizeof mark, "%d/s", TOP);
+        }
+        label(mark);
+        for (unsigned c = 0; c < count; c++) {
+            cell(&columns[c], row);
+        }
+        line_end();
+    }
+    label("sent");
+    for (unsigned c = 0; c < count; c++) {
+        unsigned level = (columns[c].sent * COLUMNS_A_SECOND * LEVELS + TOP - 1) / TOP;
+        bar(level < LEVELS ? level : LEVELS);
+    }
+    line_end();
+    label("waited");
+    for (unsigned c = 0; c < count; c++) {
+        printf("%s", paint(columns[c].longest >= 1000 ? "\033[31m" : ""));
+        bar(wait_level(columns[c].longest));
+        printf("%s", PLAIN);
+    }
+    line_end();
+}
+
+static void legend(void)
+{
+    printf("%*s", LABEL, "");
+    for (unsigned i = 0; i < STACKED; i++) {
+        const struct style *style = &styles[stacked[i]];
+        printf("%s%s%s %s   ", paint(style->colour),
+               colour && utf8 ? "█"
+               : utf8         ? style->block
+                              : style->letter,
+               PLAIN, style->name);
+    }
+    printf("%swaited: longest, log scale to 10 s%s", DIM, PLAIN);
+    line_end();
+}
+
+static void draw(const struct service *services, unsigned ms)
+{
+    acts_line();
+    service_lines(&services[0], ms);
+    line_end();
+    service_lines(&services[1], ms);
+    legend();
+}
+
+void picture_live(const struct service *services, unsigned ms)
+{
+    static unsigned told;
+    if (!terminal) {
+        for (; told < act_count && ms >= act_begin(told); told++) {
+            printf("%3u s: the provider is %s%s\n", ms / 1000, told ? "now: " : "", acts[told].title);
+        }
+        fflush(stdout);
+        return;
+    }
+    if (drawn_lines) {
+        printf("\033[%uA\r", drawn_lines);
+    }
+    drawn_lines = 0;
+    draw(services, ms);
+    fflush(stdout);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------------- */
+
+static void seconds(long ms)
+{
+    if (ms < 0) {
+        printf("%14s", "never");
+    } else {
+        printf("%12.1f s", (double)ms / 1000);
+    }
+}
+
+static void row(const char *name, unsigned long without, unsigned long with)
+{
+    printf("  %-38s%14lu%14lu", name, without, with);
+    line_end();
+}
+
+static void row_seconds(const char *name, long without, long with)
+{
+    printf("  %-38s", name);
+    seconds(without);
+    seconds(with);
+    line_end();
+}
+
+void picture_end(const struct service *services, const unsigned long *counted)
+{
+    struct column sum[2];
+    memset(sum, 0, sizeof sum);
+    for (int s = 0; s < 2; s++) {
+        for (unsigned i = 0; i < services[s].calls; i++) {
+            add(&sum[s], &services[s].call[i]);
+            sum[s].sent += services[s].call[i].how != REFUSED;
+        }
+    }
+    unsigned end = act_begin(act_count), bad = act_begin(1), well = act_begin(act_count - 1);
+    picture_live(services, end);
+    if (!terminal) {
+        draw(services, end);
+    }
+    line_end();
+    printf("%s  %-38s%14s%14s", BOLD, "", "without", "with prebreak");
+    line_end();
+    row("callers", services[0].calls, services[1].calls);
+    row("answered", sum[0].count[ANSWERED], sum[1].count[ANSWERED]);
+    row("failed", sum[0].count[FAILED], sum[1].count[FAILED]);
+    row("refused at once by prebreak", sum[0].count[REFUSED], sum[1].count[REFUSED]);
+    row("requests that the provider counted", counted[0], counted[1]);
+    row_seconds("longest wait of a caller", sum[0].longest, sum[1].longest);
+    row_seconds("waited by all callers together", (long)sum[0].all, (long)sum[1].all);
+    row_seconds("isolated after going bad", until(&services[0], bad, well, REFUSED),
+                until(&services[1], bad, well, REFUSED));
+    row_seconds("answered again after recovering", until(&services[0], well, end, ANSWERED),
+                until(&services[1], well, end, ANSWERED));
+    fflush(stdout);
+}
