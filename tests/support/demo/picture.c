@@ -38,7 +38,7 @@ static const struct style {
 static const enum how stacked[] = {ANSWERED, REFUSED, FAILED};
 #define STACKED (sizeof stacked / sizeof stacked[0])
 
-static bool terminal, colour, utf8;
+static bool live, colour, utf8;
 static unsigned drawn_lines;
 
 static const char *paint(const char *code)
@@ -52,7 +52,9 @@ static const char *paint(const char *code)
 void picture_start(const struct service *services)
 {
     const char *term = getenv("TERM");
-    terminal = isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+    struct winsize size;
+    bool terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && term && strcmp(term, "dumb") != 0;
+    live = terminal && size.ws_row > LINES && size.ws_col >= WIDTH;
     colour = terminal && !getenv("NO_COLOR");
     setlocale(LC_CTYPE, "");
     utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -122,7 +124,7 @@ static long until(const struct service *service, unsigned from, unsigned to, enu
 
 static void line_end(void)
 {
-    printf("%s%s\n", PLAIN, terminal ? "\033[K" : "");
+    printf("%s%s\n", PLAIN, live ? "\033[K" : "");
     drawn_lines++;
 }
 
@@ -251,7 +253,7 @@ static void legend(void)
                               : style->letter,
                PLAIN, style->name);
     }
-    printf("%swaited: longest, log scale to 10 s%s", DIM, PLAIN);
+    printf("%swaited: the longest, log%s", DIM, PLAIN);
     line_end();
 }
 
@@ -267,7 +269,7 @@ static void draw(const struct service *services, unsigned ms)
 void picture_live(const struct service *services, unsigned ms)
 {
     static unsigned told;
-    if (!terminal) {
+    if (!live) {
         for (; told < act_count && ms >= act_begin(told); told++) {
             printf("%3u s: the provider is %s%s\n", ms / 1000, told ? "now: " : "", acts[told].title);
         }
@@ -319,7 +321,7 @@ void picture_end(const struct service *services, const unsigned long *counted)
     }
     unsigned end = act_begin(act_count), bad = act_begin(1), well = act_begin(act_count - 1);
     picture_live(services, end);
-    if (!terminal) {
+    if (!live) {
         draw(services, end);
     }
     line_end();
