@@ -17,16 +17,18 @@
 
 /* ---- hellos --------------------------------------------------------------------------------------------------- */
 
-/* Walks one hello message, of either side. The parser's own. */
+/* Walks one hello message, of either side, byte by byte. The parser's own, but for what it found. */
 struct tls_walk {
-    uint32_t left;       /* bytes of the message to come */
-    uint16_t section;    /* bytes of the part being read to come */
-    uint16_t extensions; /* bytes of extensions to come */
-    uint16_t extension;  /* type of the one being read */
-    uint16_t list, item; /* bytes of a list in an extension to come, and of its member */
-    uint16_t seen;       /* extensions met, one bit each */
+    uint32_t number;    /* an integer being read */
+    uint32_t left;      /* bytes of the message to come */
+    uint16_t section;   /* bytes of the part being read to come */
+    uint16_t extension; /* type of the one being read */
+    uint16_t item;      /* bytes of a list's member to come */
     uint8_t state, have;
-    uint8_t number[4]; /* an integer being read */
+    uint8_t seen;   /* extensions met, one bit each */
+    bool match;     /* the ALPN member being read is h2 so far */
+    bool h2, other; /* ALPN: h2, something else */
+    bool tls13;     /* of a ServerHello: the version it chose */
 };
 
 struct tls_hello {
@@ -41,6 +43,7 @@ struct tls_hello {
     uint8_t header[5], header_have;
     uint16_t record_left;
     uint8_t name_length;
+    uint8_t names; /* server names met */
     bool name_bad;
 };
 
@@ -71,7 +74,7 @@ enum tls_sight {
 /* The parser's own. */
 struct tls_direction {
     uint8_t header[5], have;
-    bool judged;   /* the record under way has told all that it will */
+    bool changed;  /* its ChangeCipherSpec was seen */
     uint16_t left; /* bytes of its payload to come */
 };
 
@@ -85,6 +88,8 @@ struct tls_records {
     bool early;        /* it came before the server said a word: early data, the server's part cannot be told apart */
     bool run_over;     /* the server's leading run has ended */
     bool server_hello; /* was read to its end, or given up */
+    bool finished;     /* so was its Finished, of TLS 1.3 */
+    uint8_t front;     /* its 0x17 records before that */
     uint8_t run;       /* records in it */
     uint16_t ticket;   /* their length */
     struct tls_direction client, server;
