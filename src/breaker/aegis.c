@@ -4,18 +4,16 @@
  */
 #include "breaker/policy.h"
 
-#define ROUNDING 1e-9 /* of a division that should have come out whole */
-
 static double aegis_throttle(const struct turn *turn, bool *pressed)
 {
-    *pressed = false;
     struct window_sum sum = turn_sum(turn);
     uint64_t total = sum.ok + sum.failed + (turn->set->count_refused ? sum.refused : 0);
     double excess = (double)total - (double)sum.ok / turn->set->success;
-    if (total < turn->set->min || excess < ROUNDING) {
+    /* The original's "open": at its threshold exactly that is so, and yet nothing is refused. */
+    *pressed = total >= turn->set->min && excess > -ROUNDING;
+    if (!*pressed || excess < ROUNDING) {
         return 0;
     }
-    *pressed = true;
     return excess / ((double)total + 1);
 }
 

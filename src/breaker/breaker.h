@@ -43,15 +43,15 @@ struct breaker_order {
 
 /* What an admitted call carries until its end. The caller's memory; fields are the breaker's own but for these notes. */
 struct breaker_call {
-    uint64_t admitted;     /* ns */
-    uint64_t word;         /* its in-flight word as last written; 0 none */
-    uint32_t place;        /* of that word */
-    uint32_t generation;   /* it was admitted under */
-    uint32_t streak;       /* number of the streak running then; 0 none */
-    bool probe;            /* a call out of turn */
-    bool would_refuse;     /* out against the policy's will: observe mode, or beyond the enforced share */
-    bool held;             /* of those, refused by a hold or a pause and not by the policy */
-    bool overdue;          /* counted as failed while it hung */
+    uint64_t admitted;   /* ns */
+    uint64_t word;       /* its in-flight word as last written; 0 none */
+    uint32_t place;      /* of that word */
+    uint32_t generation; /* it was admitted under */
+    uint32_t streak;     /* number of the streak running then; 0 none */
+    bool probe;          /* a call out of turn */
+    bool would_refuse;   /* out against the policy's will: observe mode, or beyond the enforced share */
+    bool held;           /* of those, refused by a hold or a pause and not by the policy */
+    bool overdue;        /* counted as failed while it hung */
 };
 
 /* How a call ended. */
@@ -70,17 +70,17 @@ struct breaker_end {
 
 enum breaker_reason {
     BREAKER_REASON_NONE,
-    BREAKER_REASON_STREAK,    /* failures in a row */
-    BREAKER_REASON_RATIO,     /* the counts of the window */
-    BREAKER_REASON_PROBE,     /* a probe's result */
-    BREAKER_REASON_SCORE,     /* enough successes while open */
-    BREAKER_REASON_FORGET,    /* the last two seconds were good */
-    BREAKER_REASON_TIME,      /* a wait, a ramp or a pause ran out */
+    BREAKER_REASON_STREAK, /* failures in a row */
+    BREAKER_REASON_RATIO,  /* the counts of the window */
+    BREAKER_REASON_PROBE,  /* a probe's result */
+    BREAKER_REASON_SCORE,  /* enough successes while open */
+    BREAKER_REASON_FORGET, /* the last two seconds were good */
+    BREAKER_REASON_TIME,   /* a wait, a ramp or a pause ran out */
     BREAKER_REASON_RETRY_AFTER,
     BREAKER_REASON_HOLD,
     BREAKER_REASON_RELEASE,
-    BREAKER_REASON_OPERATOR,  /* reset by hand */
-    BREAKER_REASON_REPAIR,    /* words that made no sense */
+    BREAKER_REASON_OPERATOR, /* reset by hand */
+    BREAKER_REASON_REPAIR,   /* words that made no sense */
     BREAKER_REASONS
 };
 
@@ -113,7 +113,8 @@ void breaker_first_byte(const struct breaker *b, uint64_t latency);
  * A call of this breaker was found overdue, last heard of at `heard` (ns), and its in-flight word was cleared by this
  * caller's CAS: it counts as failed, kind hang.
  */
-void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, uint64_t heard, struct breaker_change *change);
+void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, uint64_t heard,
+                     struct breaker_change *change);
 
 /* A call of this breaker was lost with its process: counts as neutral. */
 void breaker_lost(const struct breaker *b, const struct breaker_caller *who);
@@ -128,28 +129,28 @@ void breaker_reset(const struct breaker *b, const struct breaker_caller *who, st
 struct breaker_view {
     enum prebreak_phase phase;
     uint32_t generation;
-    uint64_t since;                /* ns, of this generation or pause */
-    double drop;                   /* 0..1 */
-    uint64_t ok, failed, refused;  /* in the window */
+    uint64_t since;               /* ns, of this generation or pause */
+    double drop;                  /* 0..1 */
+    uint64_t ok, failed, refused; /* in the window */
     uint64_t outcome[PREBREAK_OUTCOMES];
     uint64_t total_refused, would_refuse, would_refuse_ok, would_refuse_failed;
     uint64_t failures[PREBREAK_KINDS];
     uint64_t inflight;
     uint64_t transitions, pauses;
-    uint64_t retry_in;             /* ns until the next call may pass; 0 now or unknown */
-    uint64_t hang;                 /* as breaker_hang() */
+    uint64_t retry_in; /* ns until the next call may pass; 0 now or unknown */
+    uint64_t hang;     /* as breaker_hang() */
 };
 void breaker_view(const struct breaker *b, uint64_t now, enum prebreak_phase hold, struct breaker_view *view);
 
 /* Limits of settings: rules complain beyond them. Durations that may be off may be 0. */
-#define BREAKER_TIME_MIN UINT64_C(1000000)          /* ns, of any duration */
-#define BREAKER_TIME_MAX UINT64_C(86400000000000)   /* ns: a day */
-#define BREAKER_SLICE_MIN UINT64_C(1000000)         /* ns, of window/buckets */
-#define BREAKER_SHARE_MIN 0.001                     /* of success and ratio; at most 1 */
-#define BREAKER_K_MAX 1000.0                        /* of k >= min_k >= 1 */
-#define BREAKER_MIN_MAX 1000000                     /* of min and protection */
-#define BREAKER_TRIP_MAX 800                        /* of trip; 0 is off for sre and consecutive */
-#define BREAKER_RESET_MAX 1000                      /* of reset (0 is off) and half_open (at least 1) */
+#define BREAKER_TIME_MIN  UINT64_C(1000000)        /* ns, of any duration */
+#define BREAKER_TIME_MAX  UINT64_C(86400000000000) /* ns: a day */
+#define BREAKER_SLICE_MIN UINT64_C(1000000)        /* ns, of window/buckets */
+#define BREAKER_SHARE_MIN 0.001                    /* of success and ratio; at most 1 */
+#define BREAKER_K_MAX     1000.0                   /* of k >= min_k >= 1 */
+#define BREAKER_MIN_MAX   1000000                  /* of min and protection */
+#define BREAKER_TRIP_MAX  800                      /* of trip; 0 is off for sre and consecutive */
+#define BREAKER_RESET_MAX 1000                     /* of reset (0 is off) and half_open (at least 1) */
 
 /*
  * Are these settings within their limits, so that no arithmetic on them can overflow or divide by zero? For settings that

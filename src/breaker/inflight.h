@@ -9,7 +9,7 @@
 
 #include "breaker/breaker.h"
 
-#define INFLIGHT_TRIES 16
+#define INFLIGHT_TRIES   16
 #define INFLIGHT_TICK_NS UINT64_C(64000000)
 
 /* Enters a call, at one of INFLIGHT_TRIES places that begin where the caller's shard says. The word written, 0: full. */

@@ -27,13 +27,13 @@ static double sre_throttle(const struct turn *turn, bool *pressed)
     uint64_t total = sum.ok + sum.failed + sum.refused;
     double k = 1 / turn->set->success;
     double excess = (double)total - (double)sum.ok / turn->set->success;
-    if (total < turn->set->min || excess <= 0) {
+    if (total < turn->set->min || excess < ROUNDING) {
         return 0;
     }
     double v = not_overtaken(turn, newest_ok_ms(turn) * NS_PER_MS);
-    double p = (excess - (k - 1) * v) / ((double)total + v + 1);
-    *pressed = p > 0;
-    return p;
+    excess -= (k - 1) * v;
+    *pressed = excess >= ROUNDING;
+    return *pressed ? excess / ((double)total + v + 1) : 0;
 }
 
 static bool ramp_running(const struct turn *turn)
@@ -93,7 +93,7 @@ static void trip(struct turn *turn, struct streak streak)
         return;
     }
     double k = 1 / set->success;
-    if (streak.length >= (k - 1) * not_overtaken(turn, streak.began)) {
+    if (streak.length + ROUNDING >= (k - 1) * not_overtaken(turn, streak.began)) {
         turn_change(turn, KIND_OPEN, BREAKER_REASON_STREAK, sum);
     }
 }

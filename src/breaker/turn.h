@@ -14,6 +14,8 @@
 /* A policy that may still let a call pass never says DROP_ALL, however close it comes: that is `open`. */
 #define DROP_MOST 65534u
 
+#define ROUNDING 1e-9 /* of a division that should have come out whole */
+
 struct policy;
 
 struct turn {
