@@ -44,19 +44,4 @@ bool call_status_decides(const struct call *call, unsigned status);
 /* "prebreak: openai is open (drop 97%, retry in 1s)" into buffer: for an application's error buffer. */
 void call_refusal_text(const struct provider *provider, char *buffer, unsigned long size);
 
-/*
- * The layers. While an upper layer (a curl transfer) runs its real function on this thread, the socket hooks below it
- * must not make calls of their own. The guard holds the outer hook's frame address, so that it survives a longjmp over
- * it: a hook at or above that frame on the same stack finds the guard dead, clears it and ends that call neutral.
- */
-struct layer {
-    struct call *call;
-    const void *frame; /* NULL: none */
-};
-/* Enters; false if an upper layer is already in (a nested hook of the same library): call the real one and nothing else. */
-bool layer_enter(struct call *call, const void *frame);
-void layer_leave(void);
-/* Is an upper layer at work on this thread? Its call, which may be NULL; *in says whether. */
-struct call *layer_current(const void *frame, bool *in);
-
 #endif

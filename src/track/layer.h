@@ -1,0 +1,49 @@
+/*
+ * The layers: while a curl transfer runs its real function on this thread, the socket hooks below it make no calls of
+ * their own; what they see is evidence for the transfer's call, never a second call.
+ *
+ * The guard must survive a longjmp over it (PHP's bailout, Perl's die): it holds the outer hook's frame address. The
+ * stack grows down, so a hook at or above that frame proves that the outer hook is gone without having returned: its
+ * guard is cleared and its call ends neutral. A hook that runs on another stack (a coroutine, an alternate signal
+ * stack) may be taken for inside or outside wrongly; either way nothing worse happens than a call that is not counted.
+ *
+ * State is per thread. No locks, no system calls, async-signal-safe.
+ */
+#ifndef TRACK_LAYER_H
+#define TRACK_LAYER_H
+
+#include "track/call.h"
+#include <stdint.h>
+
+struct layer {
+    struct call *call; /* NULL: the layer is in, but its transfer is none of ours */
+    const void *frame;
+    int error; /* errno of the last thing that failed in connecting, as the socket hooks saw it; 0 none */
+};
+
+/* How many are in. For layer_current() only. */
+extern _Thread_local uint32_t layer_depth;
+struct layer *layer_find(const void *frame);
+
+/* The innermost layer that is in, seen from a hook with this frame; NULL: none, the hook is on its own. */
+static inline struct layer *layer_current(const void *frame)
+{
+    return layer_depth == 0 ? NULL : layer_find(frame);
+}
+
+/*
+ * Enters, to be left by the same hook. A transfer within another one's callback is a layer of its own. False: too many
+ * are in; do not leave.
+ */
+bool layer_enter(struct call *call, const void *frame);
+/* Leaves the layer that was entered with this frame, and what was left behind inside it. Returns its error. */
+int layer_leave(const void *frame);
+
+/*
+ * What a socket hook tells the layer above it: a byte moved; socket(), connect() or SO_ERROR said this errno (0 and
+ * EINPROGRESS are no errors, and change nothing).
+ */
+void layer_heard(struct layer *layer);
+void layer_failed(struct layer *layer, int error);
+
+#endif
