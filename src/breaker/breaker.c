@@ -5,7 +5,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /* ---- totals
- * ------------------------------------------------------------------------------------------------------------- */
+ * --------------------------------------------------------------------------------------------------- */
 
 static struct prebreak_totals *totals_of(const struct breaker *b, uint32_t shard)
 {
@@ -22,7 +22,7 @@ static void totals_end(const struct breaker *b, uint32_t shard, enum prebreak_ou
 }
 
 /* ---- admission
- * ---------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------------ */
 
 static void turn_begin_for(struct turn *turn, const struct breaker *b, const struct breaker_caller *who,
                            struct breaker_change *change)
@@ -87,7 +87,7 @@ bool breaker_admit(const struct breaker *b, const struct breaker_caller *who, co
 }
 
 /* ---- while it is out
- * ---------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------ */
 
 void breaker_heard(const struct breaker *b, const struct breaker_caller *who, struct breaker_call *call)
 {
@@ -109,7 +109,7 @@ void breaker_first_byte(const struct breaker *b, uint64_t latency)
 }
 
 /* ---- the end
- * ------------------------------------------------------------------------------------------------------------ */
+ * -------------------------------------------------------------------------------------------------- */
 
 /* Out of the table. A word that is not there any more was found overdue by somebody, who counted the call. */
 static void leave(const struct breaker *b, struct breaker_call *call)
@@ -210,7 +210,7 @@ uint64_t breaker_hang(const struct breaker *b)
 }
 
 /* ---- the operator
- * --------------------------------------------------------------------------------------------------------- */
+ * --------------------------------------------------------------------------------------------- */
 
 #define RESET_TRIES 64
 

@@ -44,7 +44,7 @@ static double gozero_throttle(const struct turn *turn, bool *pressed)
 }
 
 /* ---- passes by force
- * -------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------ */
 
 /* Where the original lets several callers through one forced pass (load, then store), this lets exactly one. */
 static bool forced_pass(const struct turn *turn)
@@ -78,7 +78,7 @@ static bool gozero_admit(struct turn *turn, bool *probe)
 }
 
 /* ---- ends and people
- * -------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------ */
 
 static void gozero_ok(struct turn *turn, const struct ended *call)
 {

@@ -1,8 +1,7 @@
 #include "breaker/inflight.h"
 #include "breaker/words.h"
 
-/* ---- the word: pid 22 | slot 10 | hash of the pid namespace 8 | time of the last byte 24 (64 ms) -------------------
- */
+/* ---- the word: pid 22 | slot 10 | hash of the pid namespace 8 | time of the last byte 24 (64 ms) ----------------- */
 
 #define TICK_BITS  24
 #define NS_SHIFT   24
@@ -52,8 +51,7 @@ uint64_t inflight_heard(uint64_t word, uint64_t now)
     return heard_tick(word, (now + AHEAD_NS) / INFLIGHT_TICK_NS) * INFLIGHT_TICK_NS;
 }
 
-/* ---- entering and leaving -----------------------------------------------------------------------------------------
- */
+/* ---- entering and leaving ---------------------------------------------------------------------------------------- */
 
 /*
  * Where to try: first the caller's own cache line, which most callers find empty, so that threads share none; then all
@@ -62,20 +60,21 @@ uint64_t inflight_heard(uint64_t word, uint64_t now)
 #define HOME_TRIES 4
 #define HOME_WORDS 8
 
+static uint32_t scatter(uint32_t x)
+{
+    x = (x ^ x >> 16) * UINT32_C(0x7feb352d);
+    return (x ^ x >> 15) * UINT32_C(0x846ca68b) >> 8;
+}
+
 uint64_t inflight_enter(prebreak_word *table, const struct breaker_caller *who, uint32_t slot, uint32_t *place)
 {
     uint64_t word = word_make(who, slot);
     if (word == 0) {
         return 0;
     }
-    uint32_t home = (who->shard ^ who->pid * UINT32_C(0x85ebca6b)) * UINT32_C(0x9e3779b1) >> 16;
-    uint32_t roam = who->draw;
+    uint32_t home = scatter(who->shard ^ scatter(who->pid));
     for (uint32_t i = 0; i < INFLIGHT_TRIES; i++) {
-        uint32_t at = home * HOME_WORDS + i;
-        if (i >= HOME_TRIES) {
-            roam = roam * UINT32_C(1664525) + UINT32_C(1013904223);
-            at = roam >> 8;
-        }
+        uint32_t at = i < HOME_TRIES ? home * HOME_WORDS + i : scatter(who->draw + i);
         at &= PREBREAK_INFLIGHT - 1;
         uint64_t found = word_load(&table[at]);
         if (found == 0 && word_swap(&table[at], &found, word)) {
@@ -102,8 +101,7 @@ uint64_t inflight_refresh(prebreak_word *table, uint32_t place, uint64_t word, u
     return word_swap(&table[place & (PREBREAK_INFLIGHT - 1)], &word, fresh) ? fresh : 0;
 }
 
-/* ---- counting -----------------------------------------------------------------------------------------------------
- */
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
 
 uint32_t inflight_between(const prebreak_word *table, uint32_t slot, uint64_t now, uint64_t from, uint64_t before)
 {
@@ -127,8 +125,7 @@ uint32_t inflight_count(const prebreak_word *table, uint32_t slot, uint64_t now,
     return inflight_between(table, slot, now, since, UINT64_MAX);
 }
 
-/* ---- the look at all of them --------------------------------------------------------------------------------------
- */
+/* ---- the look at all of them ------------------------------------------------------------------------------------- */
 
 #define LOOK_EVERY      NS_PER_S
 #define LOOK_LATE       (5 * NS_PER_S) /* a look that comes later may have been frozen */

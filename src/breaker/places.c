@@ -1,7 +1,6 @@
 #include "breaker/places.h"
 
-/* ---- probes: generation 14 | when the last place was taken 40 (ms) | places taken 10 --------------------------------
- */
+/* ---- probes: generation 14 | when the last place was taken 40 (ms) | places taken 10 ----------------------------- */
 
 #define TAG_SHIFT  50
 #define TAG_BITS   14
@@ -67,7 +66,7 @@ void places_give(const struct turn *turn)
 }
 
 /* ---- counts: generation 21 | count
- * ------------------------------------------------------------------------------------ */
+ * ---------------------------------------------------------------------------- */
 
 #define COUNTS_MOST UINT32_MAX
 

@@ -1,8 +1,7 @@
 #include "breaker/probe.h"
 #include "breaker/inflight.h"
 
-/* ---- next: generation 14 | due 40 (ms) | callers left of a burst 10 -------------------------------------------------
- */
+/* ---- next: generation 14 | due 40 (ms) | callers left of a burst 10 ---------------------------------------------- */
 
 #define NEXT_TAG_SHIFT 50
 #define NEXT_TAG_BITS  14
@@ -46,8 +45,7 @@ uint64_t probe_due_ms(const struct turn *turn)
     return next_read(turn, word_load(&turn->words->next)).due_ms;
 }
 
-/* ---- how long until the one after -----------------------------------------------------------------------------------
- */
+/* ---- how long until the one after -------------------------------------------------------------------------------- */
 
 static uint32_t row_now(const struct turn *turn)
 {
@@ -73,8 +71,7 @@ static uint64_t interval_open(const struct turn *turn, bool hopeful)
     return least(i * (1 + (uint64_t)overtaken(turn)), LONGEST_MS);
 }
 
-/* ---- taking one -----------------------------------------------------------------------------------------------------
- */
+/* ---- taking one -------------------------------------------------------------------------------------------------- */
 
 bool probe_take(const struct turn *turn)
 {
@@ -116,8 +113,7 @@ void probe_hasten(const struct turn *turn)
     }
 }
 
-/* ---- the row --------------------------------------------------------------------------------------------------------
- */
+/* ---- the row ----------------------------------------------------------------------------------------------------- */
 
 void row_add(const struct turn *turn)
 {
@@ -141,7 +137,7 @@ void row_empty(const struct turn *turn)
 }
 
 /* ---- the score: generation 21 | a failure that was not silence 1 (bit 20) | score 20
- * --------------------------------- */
+ * -------------------------- */
 
 #define SCORE_BITS 20
 #define SCORE_SEEN (UINT64_C(1) << SCORE_BITS)
@@ -184,7 +180,7 @@ void score_failure(const struct turn *turn, bool silence)
 }
 
 /* ---- calls in flight
- * -------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------ */
 
 #define SILENT_NS (2 * MS_PER_S * NS_PER_MS)
 

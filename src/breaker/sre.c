@@ -15,7 +15,7 @@
 #define HANG_MOST             10
 
 /* ---- the throttle
- * ----------------------------------------------------------------------------------------------------- */
+ * --------------------------------------------------------------------------------------------- */
 
 static double sre_throttle(const struct turn *turn, bool *pressed)
 {
@@ -51,7 +51,7 @@ static uint32_t ramp_drop(const struct turn *turn)
 }
 
 /* ---- admission
- * -------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------------ */
 
 static bool sre_admit(struct turn *turn, bool *probe)
 {
@@ -79,7 +79,7 @@ static bool sre_admit(struct turn *turn, bool *probe)
 }
 
 /* ---- failures
- * --------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------------- */
 
 static void trip(struct turn *turn, struct streak streak)
 {
@@ -113,7 +113,7 @@ static void sre_failed(struct turn *turn, const struct ended *call)
 }
 
 /* ---- successes
- * -------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------------ */
 
 /* A provider that is merely slow is not condemned by our own impatience a second time. */
 static void learn_hang(const struct turn *turn, const struct ended *call)
@@ -182,7 +182,7 @@ static void sre_ok(struct turn *turn, const struct ended *call)
 }
 
 /* ---- for people
- * --------------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------------------------- */
 
 static uint32_t sre_drop(const struct turn *turn)
 {

@@ -1,8 +1,7 @@
 #include "breaker/streak.h"
 #include "breaker/inflight.h"
 
-/* ---- the word: generation 12 | number 16 | length 12 | when it began 24 (64 ms) -------------------------------------
- */
+/* ---- the word: generation 12 | number 16 | length 12 | when it began 24 (64 ms) ---------------------------------- */
 
 #define TAG_SHIFT    52
 #define TAG_BITS     12
@@ -43,8 +42,7 @@ static uint32_t number_after(uint32_t number)
     return next ? next : 1;
 }
 
-/* ---- public -------------------------------------------------------------------------------------------------------
- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 uint32_t streak_running(const struct turn *turn)
 {

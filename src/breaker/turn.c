@@ -1,7 +1,6 @@
 #include "breaker/policy.h"
 
-/* ---- beginning ----------------------------------------------------------------------------------------------------
- */
+/* ---- beginning --------------------------------------------------------------------------------------------------- */
 
 #define SINCE_AHEAD_MS MS_PER_S /* `since` further ahead of now than this is garbage */
 #define REPAIR_TRIES   8
@@ -80,8 +79,7 @@ void turn_begin(struct turn *turn, const struct breaker *b, uint64_t now, struct
     }
 }
 
-/* ---- the window ---------------------------------------------------------------------------------------------------
- */
+/* ---- the window -------------------------------------------------------------------------------------------------- */
 
 struct window turn_window(const struct turn *turn)
 {
@@ -113,8 +111,7 @@ void turn_count(const struct turn *turn, enum window_count which)
     window_add(&window, turn->shard, which);
 }
 
-/* ---- the cached drop ratio: generation 14 | pressed 1 | ratio 16 | when computed 33 (ms) ---------------------------
- */
+/* ---- the cached drop ratio: generation 14 | pressed 1 | ratio 16 | when computed 33 (ms) ------------------------- */
 
 #define DROP_TAG_SHIFT     50
 #define DROP_TAG_BITS      14
@@ -167,8 +164,7 @@ bool turn_pressed(const struct turn *turn)
     return drop_current(turn, word) && bits_get(word, DROP_PRESSED_SHIFT, 1) != 0;
 }
 
-/* ---- successes ----------------------------------------------------------------------------------------------------
- */
+/* ---- successes --------------------------------------------------------------------------------------------------- */
 
 uint64_t turn_last_ok_ms(const struct turn *turn)
 {
@@ -195,8 +191,7 @@ bool turn_successes_missing(const struct turn *turn, uint64_t ok)
     return (double)ok * silent >= (double)turn->set->trip * (span - silent);
 }
 
-/* ---- telling phases: generation 21 | phase 3 | when it began 40 (ms) ------------------------------------------------
- */
+/* ---- telling phases: generation 21 | phase 3 | when it began 40 (ms) --------------------------------------------- */
 
 #define TOLD_PHASE_SHIFT 40
 #define TOLD_PHASE_BITS  3

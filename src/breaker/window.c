@@ -5,8 +5,7 @@
 
 #define LINE_WORDS 8
 
-/* ---- geometry -----------------------------------------------------------------------------------------------------
- */
+/* ---- geometry ---------------------------------------------------------------------------------------------------- */
 
 /* Words of one ring, rounded up to whole cache lines so that no two rings share one. */
 static uint32_t ring_words(uint32_t buckets)
@@ -23,8 +22,7 @@ static uint32_t ring_count(uint32_t ring)
     return rings;
 }
 
-/* ---- one word -----------------------------------------------------------------------------------------------------
- */
+/* ---- one word ---------------------------------------------------------------------------------------------------- */
 
 static uint64_t word_head(const struct window *window, uint32_t slice)
 {
@@ -52,8 +50,7 @@ static uint64_t word_count(const struct window *window, uint64_t word, uint32_t 
     return same_generation(window, word) && age <= slices ? bits_get(word, 0, WINDOW_COUNT_BITS) : 0;
 }
 
-/* ---- public -------------------------------------------------------------------------------------------------------
- */
+/* ---- public ------------------------------------------------------------------------------------------------------ */
 
 void window_add(const struct window *window, uint32_t shard, enum window_count which)
 {

@@ -15,8 +15,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define MS_PER_S  UINT64_C(1000)
 
-/* ---- atomic access ------------------------------------------------------------------------------------------------
- */
+/* ---- atomic access ----------------------------------------------------------------------------------------------- */
 
 static inline uint64_t word_load(const prebreak_word *word)
 {
@@ -39,8 +38,7 @@ static inline void word_add(prebreak_word *word, uint64_t n)
     __atomic_fetch_add(word, n, __ATOMIC_RELAXED);
 }
 
-/* ---- bit fields ---------------------------------------------------------------------------------------------------
- */
+/* ---- bit fields -------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t bits_mask(unsigned width)
 {
@@ -67,8 +65,7 @@ static inline uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* ---- the state word: generation 21 | kind 2 | since 41 (ms) -------------------------------------------------------
- */
+/* ---- the state word: generation 21 | kind 2 | since 41 (ms) ------------------------------------------------------ */
 
 enum kind { KIND_CLOSED, KIND_OPEN, KIND_RAMP, KIND_HALF };
 
@@ -106,8 +103,7 @@ static inline uint32_t generation_after(uint32_t generation)
     return next ? next : 1;
 }
 
-/* ---- a word of one generation: generation 21 | value 43 -----------------------------------------------------------
- */
+/* ---- a word of one generation: generation 21 | value 43 ---------------------------------------------------------- */
 
 static inline uint64_t tagged_make(uint32_t generation, uint64_t value)
 {

@@ -1,6 +1,6 @@
 #include "rig.h"
 
-/* ---- what the original decides, to the digit ------------------------------------------------------------------------- */
+/* ---- what the original decides, to the digit --------------------------------------------------------------------- */
 
 static const struct {
     double success;

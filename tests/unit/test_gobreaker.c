@@ -19,7 +19,7 @@ static struct rig *half_open(struct breaker_call call[3])
     return rig;
 }
 
-/* ---- closed --------------------------------------------------------------------------------------------------------------- */
+/* ---- closed ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(trips_on_a_failure_at_the_ratio_and_the_minimum)
 {
@@ -68,7 +68,7 @@ START_TEST(the_window_is_fixed_and_starts_from_zero_when_it_ends)
 }
 END_TEST
 
-/* ---- open and half-open ----------------------------------------------------------------------------------------------------- */
+/* ---- open and half-open ------------------------------------------------------------------------------------------ */
 
 START_TEST(open_refuses_all_until_the_wait_is_over)
 {

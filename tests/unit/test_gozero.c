@@ -1,6 +1,6 @@
 #include "rig.h"
 
-/* ---- what the original decides, to the digit ------------------------------------------------------------------------- */
+/* ---- what the original decides, to the digit --------------------------------------------------------------------- */
 
 /* Some slices alike: in each, so many calls. */
 struct run {
@@ -70,7 +70,7 @@ START_TEST(slices_that_all_work_refuse_nothing_although_condemned)
 }
 END_TEST
 
-/* ---- passes by force ---------------------------------------------------------------------------------------------------- */
+/* ---- passes by force --------------------------------------------------------------------------------------------- */
 
 static bool passes_unlucky(struct rig *rig)
 {

@@ -29,7 +29,7 @@ static void end_many(struct rig *rig, struct breaker_call *call, unsigned n, str
     }
 }
 
-/* ---- throttle ----------------------------------------------------------------------------------------------------------- */
+/* ---- throttle ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(nothing_is_condemned_below_the_minimum)
 {
@@ -163,7 +163,7 @@ START_TEST(a_ratio_from_the_future_is_computed_anew)
 }
 END_TEST
 
-/* ---- streak ----------------------------------------------------------------------------------------------------------------- */
+/* ---- streak ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(a_streak_begins_with_the_first_failure_after_a_success)
 {
@@ -287,7 +287,7 @@ START_TEST(a_quota_by_the_second_does_not_look_like_an_outage)
 }
 END_TEST
 
-/* ---- trip ------------------------------------------------------------------------------------------------------------------- */
+/* ---- trip -------------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_streak_of_trip_failures_opens)
 {
@@ -413,7 +413,7 @@ START_TEST(a_last_success_from_the_future_is_ignored)
 }
 END_TEST
 
-/* ---- parameters that switch something off ---------------------------------------------------------------------------------- */
+/* ---- parameters that switch something off ------------------------------------------------------------------------ */
 
 START_TEST(trip_0_never_opens)
 {

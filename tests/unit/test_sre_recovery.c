@@ -47,7 +47,7 @@ static void overdue(struct rig *rig, struct breaker_call *call)
     breaker_overdue(&rig->b, &rig->who, inflight_heard(call->word, rig->who.now), &rig->change);
 }
 
-/* ---- probes while open -------------------------------------------------------------------------------------------------------- */
+/* ---- probes while open ------------------------------------------------------------------------------------------- */
 
 START_TEST(open_refuses_whatever_the_draw)
 {
@@ -147,7 +147,7 @@ START_TEST(a_time_of_the_next_probe_too_far_ahead_is_due)
 }
 END_TEST
 
-/* ---- bursts ------------------------------------------------------------------------------------------------------------------- */
+/* ---- bursts ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(after_a_quiet_spell_reset_callers_of_a_burst_find_out)
 {
@@ -199,7 +199,7 @@ START_TEST(a_spell_that_is_not_quiet_enough_makes_no_burst)
 }
 END_TEST
 
-/* ---- reset and ramp ------------------------------------------------------------------------------------------------------------ */
+/* ---- reset and ramp ---------------------------------------------------------------------------------------------- */
 
 /* Probes until the state changes, all with this end: how many it took. */
 static unsigned probes_until_reset(struct rig *rig, struct breaker_end end)
@@ -309,7 +309,7 @@ START_TEST(reset_0_has_no_ramp)
 }
 END_TEST
 
-/* ---- pressed --------------------------------------------------------------------------------------------------------------------- */
+/* ---- pressed ----------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_pressed_throttle_probes_at_the_lower_end_of_probe)
 {
@@ -389,7 +389,7 @@ START_TEST(successes_from_before_the_last_two_slices_do_not_count)
 }
 END_TEST
 
-/* ---- late answers ---------------------------------------------------------------------------------------------------------------- */
+/* ---- late answers ------------------------------------------------------------------------------------------------ */
 
 /* Opened by calls that hang, with `extra` more of them still out. */
 static struct rig *opened_by_hanging(struct breaker_call *call, unsigned calls)
