@@ -4,8 +4,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* ---- totals
- * --------------------------------------------------------------------------------------------------- */
+/* ---- totals ------------------------------------------------------------------------------------------------------ */
 
 static struct prebreak_totals *totals_of(const struct breaker *b, uint32_t shard)
 {
@@ -21,8 +20,7 @@ static void totals_end(const struct breaker *b, uint32_t shard, enum prebreak_ou
     }
 }
 
-/* ---- admission
- * ------------------------------------------------------------------------------------------------ */
+/* ---- admission --------------------------------------------------------------------------------------------------- */
 
 static void turn_begin_for(struct turn *turn, const struct breaker *b, const struct breaker_caller *who,
                            struct breaker_change *change)
@@ -86,8 +84,7 @@ bool breaker_admit(const struct breaker *b, const struct breaker_caller *who, co
     return true;
 }
 
-/* ---- while it is out
- * ------------------------------------------------------------------------------------------ */
+/* ---- while it is out --------------------------------------------------------------------------------------------- */
 
 void breaker_heard(const struct breaker *b, const struct breaker_caller *who, struct breaker_call *call)
 {
@@ -108,8 +105,7 @@ void breaker_first_byte(const struct breaker *b, uint64_t latency)
     word_add(&b->words->histogram[bucket], 1);
 }
 
-/* ---- the end
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* Out of the table. A word that is not there any more was found overdue by somebody, who counted the call. */
 static void leave(const struct breaker *b, struct breaker_call *call)
@@ -209,8 +205,7 @@ uint64_t breaker_hang(const struct breaker *b)
     return word_load(&b->words->answered) != 0 ? hang_now(b->words, b->settings) : 0;
 }
 
-/* ---- the operator
- * --------------------------------------------------------------------------------------------- */
+/* ---- the operator ------------------------------------------------------------------------------------------------ */
 
 #define RESET_TRIES 64
 

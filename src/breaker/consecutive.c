@@ -6,8 +6,7 @@
 
 #define ROUNDS_MOST 63
 
-/* ---- the round and its wait: words of the generation that opened
- * ---------------------------------------------- */
+/* ---- the round and its wait: words of the generation that opened ------------------------------------------------- */
 
 /* How often a probe has failed since it was closed. In the half-open generation it still is the one before's. */
 static uint32_t rounds_of(const struct turn *turn, uint32_t generation)
@@ -54,8 +53,7 @@ static uint64_t lapse_ms(const struct turn *turn)
     return wait_ms(turn, rounds_of(turn, generation_before(turn->generation)));
 }
 
-/* ---- the policy
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the policy -------------------------------------------------------------------------------------------------- */
 
 static bool consecutive_admit(struct turn *turn, bool *probe)
 {

@@ -43,8 +43,7 @@ static double gozero_throttle(const struct turn *turn, bool *pressed)
     return r * (turn->set->buckets - h.working) / turn->set->buckets;
 }
 
-/* ---- passes by force
- * ------------------------------------------------------------------------------------------ */
+/* ---- passes by force --------------------------------------------------------------------------------------------- */
 
 /* Where the original lets several callers through one forced pass (load, then store), this lets exactly one. */
 static bool forced_pass(const struct turn *turn)
@@ -77,8 +76,7 @@ static bool gozero_admit(struct turn *turn, bool *probe)
     return true;
 }
 
-/* ---- ends and people
- * ------------------------------------------------------------------------------------------ */
+/* ---- ends and people --------------------------------------------------------------------------------------------- */
 
 static void gozero_ok(struct turn *turn, const struct ended *call)
 {

@@ -65,8 +65,7 @@ void places_give(const struct turn *turn)
     }
 }
 
-/* ---- counts: generation 21 | count
- * ---------------------------------------------------------------------------- */
+/* ---- counts: generation 21 | count ------------------------------------------------------------------------------- */
 
 #define COUNTS_MOST UINT32_MAX
 

@@ -136,8 +136,7 @@ void row_empty(const struct turn *turn)
     }
 }
 
-/* ---- the score: generation 21 | a failure that was not silence 1 (bit 20) | score 20
- * -------------------------- */
+/* ---- the score: generation 21 | a failure that was not silence 1 (bit 20) | score 20 ----------------------------- */
 
 #define SCORE_BITS 20
 #define SCORE_SEEN (UINT64_C(1) << SCORE_BITS)
@@ -179,8 +178,7 @@ void score_failure(const struct turn *turn, bool silence)
     }
 }
 
-/* ---- calls in flight
- * ------------------------------------------------------------------------------------------ */
+/* ---- calls in flight --------------------------------------------------------------------------------------------- */
 
 #define SILENT_NS (2 * MS_PER_S * NS_PER_MS)
 

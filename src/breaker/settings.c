@@ -3,8 +3,7 @@
 #define MS UINT64_C(1000000)
 #define S  (1000 * MS)
 
-/* ---- defaults
- * ------------------------------------------------------------------------------------------------- */
+/* ---- defaults ---------------------------------------------------------------------------------------------------- */
 
 /* What a policy does not read is the same for all. */
 #define COMMON                                                                                                         \
@@ -29,8 +28,7 @@ void breaker_settings_default(enum prebreak_policy policy, struct prebreak_setti
     *settings = defaults[policy < PREBREAK_POLICIES ? policy : PREBREAK_SRE];
 }
 
-/* ---- limits
- * --------------------------------------------------------------------------------------------------- */
+/* ---- limits ------------------------------------------------------------------------------------------------------ */
 
 static bool between(uint64_t value, uint64_t low, uint64_t high)
 {

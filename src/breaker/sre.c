@@ -14,8 +14,7 @@
 #define HANG_FACTOR           2
 #define HANG_MOST             10
 
-/* ---- the throttle
- * --------------------------------------------------------------------------------------------- */
+/* ---- the throttle ------------------------------------------------------------------------------------------------ */
 
 static double sre_throttle(const struct turn *turn, bool *pressed)
 {
@@ -50,8 +49,7 @@ static uint32_t ramp_drop(const struct turn *turn)
     return drop_of(RAMP_FIRST * (1 - share));
 }
 
-/* ---- admission
- * ------------------------------------------------------------------------------------------------ */
+/* ---- admission --------------------------------------------------------------------------------------------------- */
 
 static bool sre_admit(struct turn *turn, bool *probe)
 {
@@ -78,8 +76,7 @@ static bool sre_admit(struct turn *turn, bool *probe)
     return false;
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 static void trip(struct turn *turn, struct streak streak)
 {
@@ -112,8 +109,7 @@ static void sre_failed(struct turn *turn, const struct ended *call)
     }
 }
 
-/* ---- successes
- * ------------------------------------------------------------------------------------------------ */
+/* ---- successes --------------------------------------------------------------------------------------------------- */
 
 /* A provider that is merely slow is not condemned by our own impatience a second time. */
 static void learn_hang(const struct turn *turn, const struct ended *call)
@@ -181,8 +177,7 @@ static void sre_ok(struct turn *turn, const struct ended *call)
     forget(turn);
 }
 
-/* ---- for people
- * ----------------------------------------------------------------------------------------------- */
+/* ---- for people -------------------------------------------------------------------------------------------------- */
 
 static uint32_t sre_drop(const struct turn *turn)
 {
