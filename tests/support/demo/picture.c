@@ -17,8 +17,10 @@
 #define COLUMNS          128
 #define LABEL            9  /* characters left of the charts */
 #define ROWS             5  /* of a stacked chart */
-#define TOP              25 /* calls a second at its top */
+#define TOP              20 /* calls a second at its top */
 #define LEVELS           8
+#define WIDTH            79 /* of the whole picture */
+#define LINES            19
 
 /* What happened in half a second, or in all. */
 struct column {
