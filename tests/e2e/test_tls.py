@@ -1,0 +1,131 @@
+"""Behind TLS: curl tells the status of its transfers; of others the server name says whose call it is."""
+
+import http.server
+import ssl
+import subprocess
+import threading
+
+import pytest
+
+
+class SecureProvider:
+    """HTTPS with a certificate for acme.test that nobody trusts; answers `status`."""
+
+    def __init__(self, directory):
+        certificate, key = directory / "cert.pem", directory / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+             "-subj", "/CN=acme.test", "-keyout", key, "-out", certificate],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        self.status, self.requests = 200, 0
+        provider = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                provider.requests += 1
+                self.send_response(provider.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_):
+                pass
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def secure(tmp_path):
+    provider = SecureProvider(tmp_path)
+    yield provider
+    provider.close()
+
+
+def curl(guest, port):
+    done = guest.run("curl", "-sk", "-w", "%{http_code}", f"https://acme.test:{port}/")
+    return "refused" if done.returncode == 7 else done.stdout
+
+
+def test_curl_over_tls_is_judged_by_its_status(guest, secure):
+    guest.settings["PREBREAK_PROVIDERS"] = "acme acme.test"
+    guest.names = {"acme.test": ["127.0.0.1"]}
+    assert [curl(guest, secure.port) for _ in range(15)] == ["200"] * 15
+    secure.status = 503
+    ends = [curl(guest, secure.port) for _ in range(80)]
+    assert set(ends) <= {"503", "refused"} and ("refused" in ends) == guest.preloaded
+    if guest.preloaded:
+        total = guest.status("acme")["total"]
+        assert (total["calls"], total["ok"]) == (95, 15)
+        assert total["failed"] == ends.count("503") == secure.requests - 15
+        assert total["refused"] == ends.count("refused")
+
+
+def test_untrusted_certificate_is_a_tls_failure_of_the_provider(guarded, secure):
+    guarded.settings["PREBREAK_PROVIDERS"] = "acme acme.test"
+    guarded.names = {"acme.test": ["127.0.0.1"]}
+    assert guarded.run("curl", "-s", f"https://acme.test:{secure.port}/").returncode == 60
+    status = guarded.status("acme")
+    assert status["failures"]["tls"] == status["total"]["failed"] == status["total"]["calls"] == 1
+
+
+BY_SERVER_NAME = """
+import socket, ssl, sys
+context = ssl._create_unverified_context()
+with socket.create_connection(('127.0.0.1', int(sys.argv[1]))) as plain:
+    with context.wrap_socket(plain, server_hostname=sys.argv[2]) as secure:
+        secure.sendall(b'GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')
+        print(secure.recv(100).split()[1].decode())
+"""
+
+
+def by_server_name(guest, port, name):
+    done = guest.run("/usr/bin/python3", "-c", BY_SERVER_NAME, port, name)
+    return done.stdout.strip() or done.stderr.splitlines()[-1]
+
+
+def test_server_name_says_whose_call_it_is_when_the_address_does_not(guest, secure):
+    """A client whose resolver nobody saw: the name is in its ClientHello."""
+    guest.settings["PREBREAK_PROVIDERS"] = "acme acme.test; other other.test"
+    assert by_server_name(guest, secure.port, "acme.test") == "200"
+    if not guest.preloaded:
+        return
+    total = guest.status("acme")["total"]
+    assert (total["calls"], total["ok"]) == (1, 1)
+    guest.prebreak("hold", "acme", "open")
+    assert "ConnectionResetError" in by_server_name(guest, secure.port, "acme.test")
+    assert by_server_name(guest, secure.port, "other.test") == "200"
+    assert guest.status("acme")["total"]["refused"] == 1
+
+
+@pytest.mark.parametrize("program", ["requests", "wget"])
+def test_others_over_tls_are_refused_at_connect(guarded, secure, program):
+    guarded.settings["PREBREAK_PROVIDERS"] = "acme acme.test"
+    guarded.names = {"acme.test": ["127.0.0.1"]}
+    url = f"https://acme.test:{secure.port}/"
+    script = f"import requests; print(requests.get({url!r}, verify=False).status_code)"
+    words = {"requests": ["/usr/bin/python3", "-W", "ignore", "-c", script],
+             "wget": ["wget", "-t1", "-O-", "--no-check-certificate", url]}[program]  # fmt: skip
+    assert guarded.run(*words).returncode == 0
+    total = guarded.status("acme")["total"]
+    assert (total["calls"], total["ok"]) == (1, 1)
+    guarded.prebreak("hold", "acme", "open")
+    done = guarded.run(*words)
+    assert done.returncode != 0 and "refused" in done.stderr
+    assert guarded.status("acme")["total"]["refused"] == 1
