@@ -108,6 +108,9 @@ int main(int argc, char **argv)
         return 64;
     }
     snprintf(library, sizeof library, "%s/libprebreak.so", build);
+    if (access(library, R_OK) != 0) {
+        die(library);
+    }
     signal(SIGPIPE, SIG_IGN);
     if (!mkdtemp(directory)) {
         die(directory);

@@ -27,6 +27,7 @@ static pid_t start(const char *const *words, const char *const *environment, int
         posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     } else {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0); /* the picture's */
     }
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
     pid_t pid;
