@@ -133,7 +133,7 @@ START_TEST(fifty_processes_that_claim_the_same_names_at_once_agree)
         ck_assert_int_eq(slots[i], slots[i % NAMES]);
     }
     for (int i = 0; i < NAMES; i++) {
-        char name[PREBREAK_NAME], expected[16];
+        char name[PREBREAK_NAME], expected[24];
         snprintf(expected, sizeof expected, "host-%d", i);
         ck_assert(state_name(&state, slots[i], name));
         ck_assert_str_eq(name, expected);
