@@ -191,10 +191,10 @@ void hold_sweep(struct prebreak_region *region, uint64_t now)
 static __attribute__((noinline)) enum prebreak_phase held(struct prebreak_region *region, uint64_t marked,
                                                           const char *name, uint64_t now)
 {
-    size_t length = state_name_sound(name);
+    size_t length = name ? strnlen(name, PREBREAK_NAME) : 0;
     uint64_t word;
 
-    if (length == 0) {
+    if (length == 0 || length == PREBREAK_NAME) {
         return PREBREAK_CLOSED;
     }
     word = hold_word(region->header.seed, name, length, PREBREAK_HELD_OPEN);

@@ -37,8 +37,11 @@ static struct prebreak_settings defaults;
 static inline void fixture_begin(void)
 {
     real_init();
-    strcpy(directory, "/tmp/prebreak-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(directory));
+    strcpy(directory, "/dev/shm/prebreak-test-XXXXXX"); /* where the region is by default */
+    if (!mkdtemp(directory)) {
+        strcpy(directory, "/tmp/prebreak-test-XXXXXX");
+        ck_assert_ptr_nonnull(mkdtemp(directory));
+    }
     snprintf(region_path, sizeof region_path, "%s/region", directory);
     breaker_settings_default(PREBREAK_SRE, &defaults);
 }

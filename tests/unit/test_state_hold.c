@@ -109,6 +109,18 @@ START_TEST(nonsense_is_not_held)
 }
 END_TEST
 
+START_TEST(a_name_with_the_same_hash_is_another_name)
+{
+    ck_assert(state_hold(&state, "openai", PREBREAK_HELD_OPEN, 0));
+    strcpy(state.region->hold[0].name, "stripe");
+    ck_assert_int_eq(state_held(&state, "openai", NOW), PREBREAK_CLOSED);
+    ck_assert(!state_release(&state, "openai"));
+    ck_assert(state_hold(&state, "openai", PREBREAK_HELD_CLOSED, 0));
+    ck_assert_int_eq(state_held(&state, "openai", NOW), PREBREAK_HELD_CLOSED);
+    ck_assert_str_eq(state.region->hold[0].name, "stripe");
+}
+END_TEST
+
 START_TEST(when_all_places_are_taken_one_that_has_run_out_is_used)
 {
     char name[16];
@@ -203,6 +215,7 @@ int main(void)
     tcase_add_test(holds, a_hold_for_a_while_ends_by_itself);
     tcase_add_test(holds, releasing_ends_it_and_says_whether_there_was_one);
     tcase_add_test(holds, nonsense_is_not_held);
+    tcase_add_test(holds, a_name_with_the_same_hash_is_another_name);
     tcase_add_test(holds, when_all_places_are_taken_one_that_has_run_out_is_used);
     tcase_add_loop_test(holds, an_operator_that_died_while_writing_a_hold_leaves_none_and_no_lost_place, 0, 2);
     tcase_add_test(holds, holds_set_and_released_by_many_at_once_end_as_the_last_word_says);

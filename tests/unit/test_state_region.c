@@ -138,9 +138,28 @@ START_TEST(kill_in_the_middle_of_a_build_leaves_nothing_that_hurts)
 }
 END_TEST
 
+START_TEST(where_nothing_can_be_built_without_a_name_it_gets_one_that_is_gone_afterwards)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", "/proc", "tmpfs", 0, NULL) != 0) {
+        return; /* without /proc there is no way to name it later */
+    }
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
+    ck_assert_int_eq(fixture_files(), 1);
+    fixture_works(&state);
+    ck_assert_int_eq(state_recreate(region_path), STATE_SOUND);
+    ck_assert_int_eq(fixture_files(), 1);
+    ck_assert(state_stale(&state));
+    umount("/proc");
+}
+END_TEST
+
+static volatile sig_atomic_t ticks;
+
 static void tick(int signal)
 {
     (void)signal;
+    ticks = ticks + 1;
 }
 
 START_TEST(signals_that_interrupt_the_building_do_not_stop_it)
@@ -150,7 +169,7 @@ START_TEST(signals_that_interrupt_the_building_do_not_stop_it)
 
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 1000 && ticks < 100; i++) {
         ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
         state_close(&state);
         unlink(region_path);
@@ -302,15 +321,18 @@ END_TEST
 
 START_TEST(a_header_that_makes_no_sense_is_not_believed)
 {
-    static const size_t fields[] = {
-        offsetof(struct prebreak_header, magic),
-        offsetof(struct prebreak_header, size),
-        offsetof(struct prebreak_header, slots),
+    static const struct {
+        size_t field;
+        uint64_t value;
+    } wrong[] = {
+        {offsetof(struct prebreak_header, magic), UINT64_C(0xfeedfacecafebeef)},
+        {offsetof(struct prebreak_header, size), UINT64_MAX},
+        {offsetof(struct prebreak_header, slots), PREBREAK_SLOTS + 1},
+        {offsetof(struct prebreak_header, seed), 0},
     };
-    const uint64_t wrong = UINT64_C(0xfeedfacecafebeef);
 
     ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
-    fixture_poke(region_path, fields[_i], &wrong, sizeof wrong);
+    fixture_poke(region_path, wrong[_i].field, &wrong[_i].value, sizeof wrong[_i].value);
     opens_privately(region_path, STATE_GARBAGE);
 }
 END_TEST
@@ -408,6 +430,27 @@ START_TEST(without_a_file_descriptor_to_be_had_it_is_private_and_shared_later)
     ck_assert(state_stale(&state));
     ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
     ck_assert(!state_stale(&state));
+}
+END_TEST
+
+START_TEST(without_memory_for_a_shared_one_it_is_private_and_shared_later)
+{
+    struct rlimit little = {1 << 20, RLIM_INFINITY}, before;
+    struct state other;
+
+    if (SANITIZED) {
+        return;
+    }
+    ck_assert_int_eq(state_recreate(region_path), STATE_SOUND);
+    ck_assert_int_eq(state_open(&other, "private", STATE_CREATE), STATE_PRIVATE);
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &little), 0);
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_NO_MEMORY);
+    ck_assert_ptr_eq(state.region, other.region);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
+
+    ck_assert(state_stale(&state));
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
 }
 END_TEST
 
@@ -676,6 +719,7 @@ int main(void)
     tcase_add_test(building, the_command_does_not_build_one);
     tcase_add_test(building, processes_that_race_to_build_share_one_region);
     tcase_add_test(building, kill_in_the_middle_of_a_build_leaves_nothing_that_hurts);
+    tcase_add_test(building, where_nothing_can_be_built_without_a_name_it_gets_one_that_is_gone_afterwards);
     tcase_add_test(building, signals_that_interrupt_the_building_do_not_stop_it);
 
     tcase_add_test(harm, private_state_is_shared_with_forks_and_leaves_no_file);
@@ -689,13 +733,14 @@ int main(void)
     tcase_add_test(harm, a_path_without_a_directory_or_too_long_gives_private_state);
     tcase_add_loop_test(harm, a_truncated_region_is_not_mapped, 0, 5);
     tcase_add_test(harm, a_region_with_something_behind_it_is_not_one);
-    tcase_add_loop_test(harm, a_header_that_makes_no_sense_is_not_believed, 0, 3);
+    tcase_add_loop_test(harm, a_header_that_makes_no_sense_is_not_believed, 0, 4);
     tcase_add_loop_test(harm, a_region_of_another_machine_or_time_namespace_is_left_alone, 0, 2);
     tcase_add_test(harm, a_region_of_an_earlier_boot_is_replaced_by_a_fresh_one);
     tcase_add_test(harm, a_full_file_system_is_an_error_at_start_and_no_signal);
     tcase_add_test(harm, a_file_size_limit_is_an_error_at_start_and_no_signal);
     tcase_add_test(harm, a_region_copied_with_holes_gets_its_space_before_it_is_mapped);
     tcase_add_test(harm, without_a_file_descriptor_to_be_had_it_is_private_and_shared_later);
+    tcase_add_test(harm, without_memory_for_a_shared_one_it_is_private_and_shared_later);
     tcase_add_test(harm, without_memory_everything_is_answered_and_nothing_done);
 
     tcase_add_test(versions, beside_a_region_of_another_version_stands_ours_with_its_mode_and_holds);
