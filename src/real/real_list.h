@@ -76,10 +76,14 @@ FIXED(int, gethostbyname2_r,
 
 VARIADIC(int, open, (const char *path, int flags, ...), flags, unsigned, (path, flags, rest))
 FIXED(ssize_t, pread, (int fd, void *buf, size_t len, off_t offset), (fd, buf, len, offset))
+FIXED(ssize_t, pwrite, (int fd, const void *buf, size_t len, off_t offset), (fd, buf, len, offset))
+FIXED(int, fallocate, (int fd, int mode, off_t offset, off_t len), (fd, mode, offset, len))
 FIXED(int, fstat, (int fd, struct stat *st), (fd, st))
 FIXED(int, stat, (const char *path, struct stat *st), (path, st))
 FIXED(int, lstat, (const char *path, struct stat *st), (path, st))
 FIXED(int, link, (const char *from, const char *to), (from, to))
+FIXED(int, linkat, (int from_fd, const char *from, int to_fd, const char *to, int flags),
+      (from_fd, from, to_fd, to, flags))
 FIXED(int, unlink, (const char *path), (path))
 FIXED(int, rename, (const char *from, const char *to), (from, to))
 FIXED(ssize_t, readlink, (const char *path, char *buf, size_t len), (path, buf, len))

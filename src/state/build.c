@@ -14,8 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- text without stdio
- * ----------------------------------------------------------------------------------------------- */
+/* ---- text without stdio ----------------------------------------------------------------------------------------- */
 
 size_t text_append(char *buffer, size_t size, size_t at, const char *text)
 {
@@ -41,14 +40,13 @@ size_t text_append_number(char *buffer, size_t size, size_t at, uint64_t number,
     return text_append(buffer, size, at, next);
 }
 
-/* ---- small things
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- small things ----------------------------------------------------------------------------------------------- */
 
 uint64_t clock_ns(int clock)
 {
     struct timespec now;
 
-    return clock_gettime(clock, &now) == 0 ? (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec : 0;
+    return real_clock_gettime(clock, &now) == 0 ? (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec : 0;
 }
 
 /* Good enough for seeds and names of files, and takes no system call: the kernel's gift to this process, and now. */
@@ -86,8 +84,7 @@ static enum state_trouble trouble_of(int error)
     }
 }
 
-/* ---- space
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- space ------------------------------------------------------------------------------------------------------ */
 
 #define RESERVE_STEP  UINT64_C(0x40000) /* so small that it ends between two ticks of a program's interval timer */
 #define RESERVE_TRIES 100
@@ -104,7 +101,7 @@ enum state_trouble build_reserve(int fd, uint64_t size)
         uint64_t step = size - at < RESERVE_STEP ? size - at : RESERVE_STEP;
         int tries = 0;
 
-        while (fallocate(fd, 0, (off_t)at, (off_t)step) != 0) {
+        while (real_fallocate(fd, 0, (off_t)at, (off_t)step) != 0) {
             if (errno != EINTR || ++tries == RESERVE_TRIES) {
                 return trouble_of(errno);
             }
@@ -113,15 +110,14 @@ enum state_trouble build_reserve(int fd, uint64_t size)
     return STATE_SOUND;
 }
 
-/* ---- contents
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- contents --------------------------------------------------------------------------------------------------- */
 
 static bool write_whole(int fd, const void *buffer, size_t size, off_t at)
 {
     const char *next = buffer;
 
     while (size > 0) {
-        ssize_t put = pwrite(fd, next, size, at);
+        ssize_t put = real_pwrite(fd, next, size, at);
         if (put < 0 && errno == EINTR) {
             continue;
         }
@@ -203,8 +199,7 @@ static enum state_trouble finish(int fd, int old)
     return trouble;
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------------------------ */
 
 #define BUILD_PATH (STATE_PATH + 32)
 
@@ -244,7 +239,7 @@ static bool name_nameless(int fd, const char *path)
     size_t at = text_append(link, sizeof link, 0, "/proc/self/fd/");
 
     text_append_number(link, sizeof link, at, (uint64_t)fd, 10);
-    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+    return real_linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
 }
 
 /* Moves a finished file from its spare name to the path. False with errno; the spare name is gone in any case. */
@@ -260,8 +255,7 @@ static bool place(const char *spare, const char *path, bool over)
     return done;
 }
 
-/* ---- the two ways
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the two ways ----------------------------------------------------------------------------------------------- */
 
 /* STATE_ABSENT: this way does not exist here. */
 static enum state_trouble build_nameless(const char *path, const char *spare, bool over, int old)

@@ -29,8 +29,7 @@ const char *state_trouble_text(enum state_trouble trouble)
     return (unsigned)trouble < STATE_TROUBLES ? trouble_texts[trouble] : "unknown";
 }
 
-/* ---- this machine
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- this machine ----------------------------------------------------------------------------------------------- */
 
 void check_machine(uint64_t *boot, uint64_t *time_ns)
 {
@@ -47,8 +46,7 @@ void check_machine(uint64_t *boot, uint64_t *time_ns)
     *time_ns = real_stat("/proc/self/ns/time", &status) == 0 ? status.st_ino : 0;
 }
 
-/* ---- the file
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the file --------------------------------------------------------------------------------------------------- */
 
 static enum state_trouble check_status(const struct stat *status, uid_t uid)
 {
@@ -109,8 +107,7 @@ enum state_trouble check_open(const char *path, uid_t uid, struct stat *status, 
     return trouble;
 }
 
-/* ---- what is in it
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what is in it ---------------------------------------------------------------------------------------------- */
 
 static bool read_whole(int fd, void *buffer, size_t size, off_t at)
 {

@@ -42,8 +42,7 @@ void event_begin(struct event *event, const struct state *state, enum event_what
     keep(event->name, sizeof event->name, name ? name : "");
 }
 
-/* ---- one event as it stands in the ring
- * ------------------------------------------------------------------------------- */
+/* ---- one event as it stands in the ring ------------------------------------------------------------------------- */
 
 static uint64_t check_of(uint64_t seed, const struct prebreak_event *event)
 {
@@ -105,8 +104,7 @@ static bool unpack(struct event *event, const struct prebreak_event *packed)
     return event->name[0] == '\0' || state_name_sound(event->name);
 }
 
-/* ---- the ring
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the ring --------------------------------------------------------------------------------------------------- */
 
 void event_put(struct state *state, struct event *event)
 {

@@ -5,8 +5,7 @@
 #include "state/event.h"
 #include <string.h>
 
-/* ---- a line that never runs over
- * -------------------------------------------------------------------------------------- */
+/* ---- a line that never runs over -------------------------------------------------------------------------------- */
 
 struct line {
     char *text;
@@ -56,8 +55,7 @@ static void put_key(struct line *line, const char *key)
     put_text(line, json ? "\":" : "=");
 }
 
-/* ---- strings: whatever is in them, one line of plain ASCII comes out
- * -------------------------------------------------- */
+/* ---- strings: whatever is in them, one line of plain ASCII comes out -------------------------------------------- */
 
 static bool plain(unsigned char c)
 {
@@ -119,8 +117,7 @@ static void put_count(struct line *line, const char *key, uint64_t count)
     put_number(line, count, 1);
 }
 
-/* ---- time
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------------------------- */
 
 /* RFC 3339 in UTC with milliseconds. Days to a date by H. Hinnant's civil_from_days; gmtime may take a lock. */
 static void put_time(struct line *line, uint64_t ns)
@@ -164,8 +161,7 @@ static void put_drop(struct line *line, uint32_t drop)
     put_number(line, hundredths % 100, 2);
 }
 
-/* ---- which event has which fields
- * ------------------------------------------------------------------------------------- */
+/* ---- which event has which fields ------------------------------------------------------------------------------- */
 
 enum {
     FIELD_PROVIDER = 1,

@@ -81,8 +81,7 @@ static bool release(struct prebreak_region *region, int index, uint64_t word)
 
 #define HOLD_TRIES 4 /* against others who set and release at the same time */
 
-/* ---- setting
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- setting ---------------------------------------------------------------------------------------------------- */
 
 /* The place of a name that is held already; -1: none. */
 static int find(struct prebreak_region *region, uint64_t word, const char *name, size_t length)
@@ -184,8 +183,7 @@ void hold_sweep(struct prebreak_region *region, uint64_t now)
     }
 }
 
-/* ---- asking
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- asking ----------------------------------------------------------------------------------------------------- */
 
 /* Out of line: what a call costs while anything is held at all. */
 static __attribute__((noinline)) enum prebreak_phase held(struct prebreak_region *region, uint64_t marked,
@@ -239,8 +237,7 @@ bool state_hold_at(struct state *state, int index, uint64_t now, char *name, enu
     return true;
 }
 
-/* ---- mode
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- mode ------------------------------------------------------------------------------------------------------- */
 
 enum prebreak_mode state_mode(const struct state *state)
 {

@@ -16,8 +16,7 @@ size_t text_append_number(char *buffer, size_t size, size_t at, uint64_t number,
 
 uint64_t clock_ns(int clock);
 
-/* ---- check.c: nothing here changes anything
- * --------------------------------------------------------------------------- */
+/* ---- check.c: nothing here changes anything --------------------------------------------------------------------- */
 
 /* The hash of this machine's boot id and the inode of our time namespace; 0 where /proc does not tell. */
 void check_machine(uint64_t *boot, uint64_t *time_ns);
@@ -37,8 +36,7 @@ enum state_trouble check_region(int fd, const struct stat *status, struct prebre
 /* One hold of an unmapped region, name checked. */
 bool check_hold(int fd, int index, struct prebreak_hold *hold);
 
-/* ---- build.c
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- build.c ---------------------------------------------------------------------------------------------------- */
 
 /*
  * Builds a region and puts it at the path: over what is there, or only if nothing is. Mode and holds come from the
@@ -52,8 +50,7 @@ void build_header(struct prebreak_header *header);
 /* Makes sure that the first `size` bytes of a file are there to be written; the file grows to that. */
 enum state_trouble build_reserve(int fd, uint64_t size);
 
-/* ---- map.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- map.c ------------------------------------------------------------------------------------------------------ */
 
 /* The region in a checked file, mapped, or as it was mapped before. NULL: no memory. */
 struct prebreak_region *map_file(int fd, const struct stat *status);
@@ -61,16 +58,14 @@ struct prebreak_region *map_file(int fd, const struct stat *status);
 struct prebreak_region *map_private(void);
 void map_drop(struct prebreak_region *region);
 
-/* ---- process.c
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- process.c -------------------------------------------------------------------------------------------------- */
 
 uint32_t process_namespace(void);
 /* Is the process alive, and did it start at `started` (CLOCK_BOOTTIME ns) or before? True also where that cannot be
  * told. */
 bool process_alive(uint32_t pid, uint64_t started);
 
-/* ---- hold.c, look.c
- * --------------------------------------------------------------------------------------------------- */
+/* ---- hold.c, look.c --------------------------------------------------------------------------------------------- */
 
 /* The state word of a hold on a name. */
 uint64_t hold_word(uint64_t seed, const char *name, size_t length, enum prebreak_phase phase);

@@ -20,8 +20,7 @@ uint32_t process_namespace(void)
     return (uint32_t)state_hash(0, &status.st_ino, sizeof status.st_ino);
 }
 
-/* ---- /proc/PID/stat
- * --------------------------------------------------------------------------------------------------- */
+/* ---- /proc/PID/stat --------------------------------------------------------------------------------------------- */
 
 enum { STAT_STATE = 3, STAT_THREADS = 20, STAT_START = 22 }; /* fields, counted from 1 as in proc(5) */
 enum { STAT_BYTES = 640 };                                   /* they end long before that */
@@ -86,8 +85,7 @@ static const char *read_stat(uint32_t pid, char *text)
     return strrchr(text, ')'); /* the name may hold brackets and spaces itself */
 }
 
-/* ---- alive
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- alive ------------------------------------------------------------------------------------------------------ */
 
 bool process_alive(uint32_t pid, uint64_t started)
 {
@@ -115,8 +113,7 @@ bool process_alive(uint32_t pid, uint64_t started)
     return ticks / hertz * NS_PER_S + ticks % hertz * NS_PER_S / hertz <= started;
 }
 
-/* ---- who is here
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- who is here ------------------------------------------------------------------------------------------------ */
 
 #define ENROL_TRIES 16
 

@@ -11,8 +11,7 @@
 
 #define OPEN_TRIES 5 /* times that what stands at the path may change while it is being opened */
 
-/* ---- paths
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- paths ------------------------------------------------------------------------------------------------------ */
 
 /* False: too long. */
 static bool choose_path(const char *asked, uid_t uid, char path[STATE_PATH])
@@ -35,8 +34,7 @@ static bool versioned_path(const char *path, char versioned[STATE_PATH])
     return text_append_number(versioned, STATE_PATH, at, PREBREAK_REGION_VERSION, 10) < STATE_PATH;
 }
 
-/* ---- sharing
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- sharing ---------------------------------------------------------------------------------------------------- */
 
 /* What was found at a path. */
 struct found {
@@ -131,8 +129,7 @@ static enum state_trouble share_any(struct state *state, enum state_open how)
     return trouble;
 }
 
-/* ---- the interface
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the interface ---------------------------------------------------------------------------------------------- */
 
 enum state_trouble state_open(struct state *state, const char *path, enum state_open how)
 {
@@ -208,15 +205,14 @@ void state_forked(struct state *state)
     errno = saved;
 }
 
-/* ---- replacing
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- replacing -------------------------------------------------------------------------------------------------- */
 
 /* Tells the processes that have it mapped. The word stands at one place in every version. */
 static void retire(int fd)
 {
     const uint64_t yes = 1;
 
-    if (pwrite(fd, &yes, sizeof yes, (off_t)offsetof(struct prebreak_region, header.retired)) < 0) {
+    if (real_pwrite(fd, &yes, sizeof yes, (off_t)offsetof(struct prebreak_region, header.retired)) < 0) {
         return; /* they will find another inode at the path, a second later */
     }
 }

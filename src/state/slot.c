@@ -36,8 +36,7 @@ static int place_of(const struct wanted *wanted, int attempt)
     return (int)((wanted->identity + (uint64_t)attempt) % PREBREAK_SLOTS);
 }
 
-/* ---- contents
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- contents --------------------------------------------------------------------------------------------------- */
 
 static bool ready(const struct prebreak_region *region, int slot)
 {
@@ -92,8 +91,7 @@ static bool mine(struct prebreak_region *region, int place, const struct wanted 
     return true;
 }
 
-/* ---- finding and claiming
- * --------------------------------------------------------------------------------------------- */
+/* ---- finding and claiming --------------------------------------------------------------------------------------- */
 
 static int find(struct prebreak_region *region, const struct wanted *wanted)
 {
@@ -192,8 +190,7 @@ static int take_over(struct prebreak_region *region, const struct wanted *wanted
     return -1;
 }
 
-/* ---- the interface
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the interface ---------------------------------------------------------------------------------------------- */
 
 int state_slot(struct state *state, const char *name, const struct prebreak_settings *settings, bool nameless,
                uint64_t now)

@@ -11,8 +11,7 @@
 #define STANDS_AT(type, field, at) _Static_assert(offsetof(struct type, field) == (at), #type "." #field)
 #define IS_LONG(type, bytes)       _Static_assert(sizeof(struct type) == (bytes), #type)
 
-/* ---- for good
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- for good --------------------------------------------------------------------------------------------------- */
 
 STANDS_AT(prebreak_header, magic, 0);
 STANDS_AT(prebreak_header, version, 8);
@@ -34,8 +33,7 @@ STANDS_AT(prebreak_region, header, 0);
 STANDS_AT(prebreak_region, hold, 256);
 _Static_assert(PREBREAK_HOLDS == 64 && PREBREAK_NAME == 320, "holds");
 
-/* ---- version 1
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- version 1 -------------------------------------------------------------------------------------------------- */
 
 _Static_assert(PREBREAK_REGION_VERSION == 1, "the numbers below are of version 1");
 STANDS_AT(prebreak_region, process, 21760);

@@ -41,8 +41,7 @@ static const char *line_of(const struct event *event, enum event_format format)
     return line;
 }
 
-/* ---- the ring
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the ring --------------------------------------------------------------------------------------------------- */
 
 START_TEST(an_event_comes_out_as_it_went_in)
 {
@@ -209,8 +208,7 @@ START_TEST(readers_see_only_whole_events_while_many_write)
 }
 END_TEST
 
-/* ---- the line
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the line --------------------------------------------------------------------------------------------------- */
 
 START_TEST(a_change_of_phase_reads_as_the_contract_says)
 {

@@ -59,8 +59,7 @@ static void enrol(void)
     state_enrol(&state);
 }
 
-/* ---- alive
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- alive ------------------------------------------------------------------------------------------------------ */
 
 START_TEST(a_process_is_alive_until_it_has_died_waited_for_or_not)
 {
@@ -195,8 +194,7 @@ START_TEST(without_proc_the_living_are_not_called_dead)
 }
 END_TEST
 
-/* ---- enrolled
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- enrolled --------------------------------------------------------------------------------------------------- */
 
 START_TEST(those_who_enrolled_are_counted_while_they_live)
 {
@@ -245,8 +243,7 @@ START_TEST(a_table_full_of_others_leaves_one_out)
 }
 END_TEST
 
-/* ---- calls in flight
- * -------------------------------------------------------------------------------------------------- */
+/* ---- calls in flight -------------------------------------------------------------------------------------------- */
 
 static struct breaker breaker;
 static const struct breaker_order order = {.hold = PREBREAK_CLOSED, .enforce = 65535};

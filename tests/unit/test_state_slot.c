@@ -197,8 +197,7 @@ START_TEST(a_full_table_lets_further_providers_pass_and_counts_them)
 }
 END_TEST
 
-/* ---- hosts named after themselves
- * ------------------------------------------------------------------------------------- */
+/* ---- hosts named after themselves ------------------------------------------------------------------------------- */
 
 static void fill_nameless(void)
 {
@@ -350,8 +349,7 @@ START_TEST(a_rule_that_finds_the_table_full_gets_the_slot_of_an_idle_host)
 }
 END_TEST
 
-/* ---- garbage
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- garbage ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(random_bits_in_any_part_do_no_harm)
 {
