@@ -105,9 +105,12 @@ $(REPORT_ARCHIVE): $(REPORT_OBJECTS)
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
 
+# The simulator is the command's, but tested from inside.
+$(BUILD)/unit/test_simulate: $(call objects,$(wildcard src/cli/simulate_*.c))
+
 $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(REPORT_ARCHIVE) $(CORE_ARCHIVE)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $< $(REPORT_ARCHIVE) $(CORE_ARCHIVE) $(ALL_LDFLAGS) -ljansson -lcheck -lsubunit -lm -lrt -lpthread
+	$(CC) -o $@ $(filter %.o,$^) $(REPORT_ARCHIVE) $(CORE_ARCHIVE) $(ALL_LDFLAGS) -ljansson -lcheck -lsubunit -lm -lrt -lpthread
 
 # The scripted provider and the demonstration: one folder, one program, libc alone.
 .SECONDEXPANSION:

@@ -29,6 +29,7 @@ static const struct {
     {"reset", command_reset, true, "let a provider's breaker begin anew, closed"},
     {"mode", command_mode, true, "enforce, observe or off, for all processes at once"},
     {"state", command_state, true, "where the shared region is, whether it is sound, how full"},
+    {"simulate", command_simulate, false, "step the breaker through trouble, show what each policy makes of it"},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
