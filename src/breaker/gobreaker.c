@@ -4,6 +4,49 @@
  */
 #include "breaker/places.h"
 
+/* ---- requests of the fixed window -----------------------------------------------------------------------------------
+ *
+ * As in the original a request counts when it is admitted and a result when it ends, and only in the window that the call
+ * was admitted in: calls still out weigh against a few quick errors, and one that takes longer than the window says
+ * nothing. In the words of a closed generation: generation 21 | number of the window 15 | requests 28.
+ */
+
+#define REQUEST_BITS 28
+#define NUMBER_BITS  15
+
+static uint64_t window_number(const struct turn *turn, uint64_t ns)
+{
+    uint64_t since = turn->since_ms * NS_PER_MS;
+    return bits_get(ns > since ? (ns - since) / turn->set->window : 0, 0, NUMBER_BITS);
+}
+
+static uint64_t requests_in(const struct turn *turn, uint64_t word)
+{
+    uint64_t value = tagged_value(word, turn->generation, 0);
+    bool same = value >> REQUEST_BITS == window_number(turn, turn->now);
+    return same ? bits_get(value, 0, REQUEST_BITS) : 0;
+}
+
+static void requests_set(const struct turn *turn, bool more)
+{
+    uint64_t found = word_load(&turn->words->counts);
+    uint64_t fresh;
+    do {
+        uint64_t count = requests_in(turn, found);
+        count = more ? least(count + 1, bits_mask(REQUEST_BITS)) : count - (count > 0);
+        fresh = tagged_make(turn->generation, window_number(turn, turn->now) << REQUEST_BITS | count);
+    } while (!word_swap(&turn->words->counts, &found, fresh));
+}
+
+/* Does the end of this call belong to the window as it is now? Of silence the moment counts at which it was noticed. */
+static bool of_this_window(const struct turn *turn, const struct ended *call)
+{
+    return turn->kind != KIND_CLOSED || call->kind == PREBREAK_KIND_HANG ||
+           window_number(turn, call->admitted) == window_number(turn, turn->now);
+}
+
+/* ---- the policy ----------------------------------------------------------------------------------------------------- */
+
 static uint64_t wait_over_ms(const struct turn *turn)
 {
     return turn->since_ms + turn->set->open_min / NS_PER_MS;
@@ -20,12 +63,15 @@ static bool gobreaker_admit(struct turn *turn, bool *probe)
         *probe = places_take(turn, turn->set->half_open, lapse_ms);
         return *probe;
     }
+    if (turn->kind == KIND_CLOSED) {
+        requests_set(turn, true);
+    }
     return turn->kind == KIND_CLOSED;
 }
 
 static void gobreaker_ok(struct turn *turn, const struct ended *call)
 {
-    if (call->late && (turn->kind != KIND_CLOSED || call->admitted / NS_PER_MS < turn->since_ms)) {
+    if (call->late || !of_this_window(turn, call)) {
         return;
     }
     turn_count(turn, WINDOW_OK);
@@ -37,10 +83,15 @@ static void gobreaker_ok(struct turn *turn, const struct ended *call)
 
 static void gobreaker_failed(struct turn *turn, const struct ended *call)
 {
-    (void)call;
+    if (!of_this_window(turn, call)) {
+        return;
+    }
     turn_count(turn, WINDOW_FAILED);
+    if (turn->kind == KIND_CLOSED && call->kind == PREBREAK_KIND_HANG) {
+        requests_set(turn, true);
+    }
     struct window_sum sum = turn_sum(turn);
-    uint64_t requests = sum.ok + sum.failed;
+    uint64_t requests = most(requests_in(turn, word_load(&turn->words->counts)), sum.failed);
     if (turn->kind == KIND_HALF) {
         turn_change(turn, KIND_OPEN, BREAKER_REASON_PROBE, sum);
     } else if (turn->kind == KIND_CLOSED && requests >= turn->set->min &&
@@ -53,6 +104,8 @@ static void gobreaker_neutral(struct turn *turn, const struct ended *call)
 {
     if (call->probe && turn->kind == KIND_HALF) {
         places_give(turn);
+    } else if (turn->kind == KIND_CLOSED && of_this_window(turn, call)) {
+        requests_set(turn, false);
     }
 }
 

@@ -68,6 +68,67 @@ START_TEST(the_window_is_fixed_and_starts_from_zero_when_it_ends)
 }
 END_TEST
 
+START_TEST(calls_still_out_weigh_against_quick_errors)
+{
+    /* given thirty calls that are out, and nothing back yet */
+    struct rig *rig = rig_new(PREBREAK_GOBREAKER);
+    struct breaker_call out[30];
+    for (unsigned i = 0; i < 30; i++) {
+        ck_assert(rig_admit(rig, &out[i]));
+    }
+    /* when eleven of them fail at once */
+    for (unsigned i = 0; i < 11; i++) {
+        rig_end(rig, &out[i], end_failed);
+    }
+    /* then those are 11 of 30 requests, not 11 of 11 */
+    ck_assert_int_eq(rig_kind(rig), KIND_CLOSED);
+    rig_end(rig, &out[11], end_failed);
+    ck_assert_msg(rig_kind(rig) == KIND_OPEN, "12 of 30 are 40 %%");
+}
+END_TEST
+
+START_TEST(a_result_from_an_older_window_is_dropped)
+{
+    struct rig *rig = rig_new(PREBREAK_GOBREAKER);
+    struct breaker_call out[20];
+    for (unsigned i = 0; i < 20; i++) {
+        ck_assert(rig_admit(rig, &out[i]));
+    }
+    rig_pass_ms(rig, 10000);
+    rig_calls(rig, 5, end_ok);
+    for (unsigned i = 0; i < 20; i++) {
+        rig_end(rig, &out[i], end_failed);
+    }
+    ck_assert_int_eq(rig_kind(rig), KIND_CLOSED);
+    ck_assert_uint_eq(rig_view(rig).failed, 0);
+    ck_assert_uint_eq(rig_view(rig).ok, 5);
+}
+END_TEST
+
+START_TEST(silence_counts_in_the_window_in_which_it_is_noticed)
+{
+    struct rig *rig = rig_new(PREBREAK_GOBREAKER);
+    rig_calls(rig, 1, end_ok);
+    uint64_t heard = rig->who.now;
+    rig_pass_ms(rig, 30000);
+    for (unsigned i = 0; i < 10; i++) {
+        breaker_overdue(&rig->b, &rig->who, heard, &rig->change);
+    }
+    ck_assert_int_eq(rig_kind(rig), KIND_OPEN);
+}
+END_TEST
+
+START_TEST(a_neutral_end_is_no_request)
+{
+    struct rig *rig = rig_new(PREBREAK_GOBREAKER);
+    rig_calls(rig, 20, end_neutral);
+    rig_calls(rig, 9, end_failed);
+    ck_assert_msg(rig_kind(rig) == KIND_CLOSED, "nine requests are fewer than the minimum");
+    rig_calls(rig, 1, end_failed);
+    ck_assert_int_eq(rig_kind(rig), KIND_OPEN);
+}
+END_TEST
+
 /* ---- open and half-open ------------------------------------------------------------------------------------------ */
 
 START_TEST(open_refuses_all_until_the_wait_is_over)
@@ -156,6 +217,10 @@ int main(void)
     tcase_add_test(tests, stays_closed_below_the_ratio);
     tcase_add_test(tests, a_success_never_trips);
     tcase_add_test(tests, the_window_is_fixed_and_starts_from_zero_when_it_ends);
+    tcase_add_test(tests, calls_still_out_weigh_against_quick_errors);
+    tcase_add_test(tests, a_result_from_an_older_window_is_dropped);
+    tcase_add_test(tests, silence_counts_in_the_window_in_which_it_is_noticed);
+    tcase_add_test(tests, a_neutral_end_is_no_request);
     tcase_add_test(tests, open_refuses_all_until_the_wait_is_over);
     tcase_add_test(tests, half_open_admits_so_many_and_no_more);
     tcase_add_test(tests, so_many_successes_in_a_row_close);
