@@ -184,10 +184,23 @@ void turn_note_ok(const struct turn *turn)
     }
 }
 
+/*
+ * The time that the window's counts are from, ms. With its current slice partial that is less than the window: were the
+ * window taken, no success in it and the last one just outside would look as if they had stopped only now.
+ */
+static uint64_t turn_counted_ms(const struct turn *turn)
+{
+    uint64_t since = turn->since_ms * NS_PER_MS;
+    uint64_t slice = turn->set->window / turn->set->buckets;
+    uint64_t counted = turn->set->policy == PREBREAK_GOBREAKER ? (turn->now - since) % turn->set->window
+                                                               : turn->set->window - slice + turn->now % slice;
+    return least(counted, turn->now - since) / NS_PER_MS;
+}
+
 bool turn_successes_missing(const struct turn *turn, uint64_t ok)
 {
     double silent = (double)(turn->now_ms - turn_last_ok_ms(turn));
-    double span = (double)least(turn->set->window / NS_PER_MS, turn->now_ms - turn->since_ms);
+    double span = (double)turn_counted_ms(turn);
     return (double)ok * silent >= (double)turn->set->trip * (span - silent);
 }
 

@@ -347,6 +347,25 @@ START_TEST(five_times_trip_opens_whatever_is_missing)
 }
 END_TEST
 
+START_TEST(successes_that_have_just_left_the_window_are_missing)
+{
+    /* given a provider that went silent 9.8 s ago: its last successes lie within `window`, but in a slice that is gone */
+    struct rig *rig = fresh();
+    static struct breaker_call call[10];
+    rig_pass_ms(rig, 300);
+    rig_calls(rig, 100, end_ok);
+    admit_many(rig, call, 10);
+    rig_pass_ms(rig, 9800);
+    ck_assert_uint_eq(rig_view(rig).ok, 0);
+    /* when the calls of that time give up */
+    end_many(rig, call, 9, end_failed);
+    ck_assert_int_eq(rig_kind(rig), KIND_CLOSED);
+    end_many(rig, call + 9, 1, end_failed);
+    /* then ten of them are enough */
+    ck_assert_int_eq(rig_kind(rig), KIND_OPEN);
+}
+END_TEST
+
 START_TEST(what_is_in_flight_since_the_streak_began_may_outweigh_it)
 {
     struct rig *rig = fresh();
@@ -479,6 +498,7 @@ int main(void)
     tcase_add_test(tests, everything_is_empty_after_a_change);
     tcase_add_test(tests, no_trip_while_successes_are_not_missing);
     tcase_add_test(tests, five_times_trip_opens_whatever_is_missing);
+    tcase_add_test(tests, successes_that_have_just_left_the_window_are_missing);
     tcase_add_test(tests, what_is_in_flight_since_the_streak_began_may_outweigh_it);
     tcase_add_test(tests, what_was_in_flight_before_the_streak_began_does_not_count);
     tcase_add_test(tests, slow_traffic_trips_all_the_same);
