@@ -56,6 +56,7 @@ enum state_trouble build_reserve(int fd, uint64_t size);
 struct prebreak_region *map_file(int fd, const struct stat *status);
 /* This process's private region, one for good. NULL: no memory. */
 struct prebreak_region *map_private(void);
+/* One state less uses it: unmapped with the last one. */
 void map_drop(struct prebreak_region *region);
 
 /* ---- process.c -------------------------------------------------------------------------------------------------- */

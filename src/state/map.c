@@ -13,6 +13,7 @@ static struct map {
     dev_t device;
     ino_t inode; /* stays that file's own as long as it is mapped */
     struct prebreak_region *region;
+    prebreak_word users; /* states that were opened on it */
 } maps[MAPS];
 
 static struct prebreak_region *private_region;
@@ -23,6 +24,7 @@ static void note(const struct stat *status, struct prebreak_region *region)
         if (word_change(&maps[i].taken, 0, 1)) {
             maps[i].device = status->st_dev;
             maps[i].inode = status->st_ino;
+            word_store(&maps[i].users, 1);
             __atomic_store_n(&maps[i].region, region, __ATOMIC_RELEASE);
             return;
         }
@@ -43,6 +45,7 @@ struct prebreak_region *map_file(int fd, const struct stat *status)
     for (int i = 0; i < MAPS; i++) {
         region = __atomic_load_n(&maps[i].region, __ATOMIC_ACQUIRE);
         if (region && maps[i].device == status->st_dev && maps[i].inode == status->st_ino) {
+            word_add(&maps[i].users, 1);
             return region;
         }
     }
@@ -74,14 +77,18 @@ struct prebreak_region *map_private(void)
 
 void map_drop(struct prebreak_region *region)
 {
-    for (int i = 0; i < MAPS; i++) {
-        if (__atomic_load_n(&maps[i].region, __ATOMIC_ACQUIRE) == region) {
-            __atomic_store_n(&maps[i].region, NULL, __ATOMIC_RELEASE);
-            word_store(&maps[i].taken, 0);
-        }
-    }
     if (region == __atomic_load_n(&private_region, __ATOMIC_ACQUIRE)) {
-        __atomic_store_n(&private_region, NULL, __ATOMIC_RELEASE);
+        return; /* one for good */
+    }
+    for (int i = 0; i < MAPS; i++) {
+        if (__atomic_load_n(&maps[i].region, __ATOMIC_ACQUIRE) != region) {
+            continue;
+        }
+        if (__atomic_sub_fetch(&maps[i].users, 1, __ATOMIC_ACQ_REL) > 0) {
+            return;
+        }
+        __atomic_store_n(&maps[i].region, NULL, __ATOMIC_RELEASE);
+        word_store(&maps[i].taken, 0);
     }
     real_munmap(region, sizeof *region);
 }

@@ -70,7 +70,8 @@ enum state_trouble state_open(struct state *state, const char *path, enum state_
  * into another struct state. A path where nothing is any more (a changed root) is no reason. One stat at most.
  */
 bool state_stale(const struct state *state);
-void state_close(struct state *state); /* unmaps: for the command, the library never does */
+/* Unmaps, unless another state is open on the same file: for the command, the library never does. */
+void state_close(struct state *state);
 /*
  * Builds a fresh region, carries mode and holds over where the old one is of this boot, renames it over the path and
  * marks the old one retired. Acts as the effective user; refuses what belongs to another one, and what is no file or

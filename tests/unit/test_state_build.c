@@ -150,7 +150,7 @@ START_TEST(where_nothing_can_be_built_without_a_name_it_gets_one_that_is_gone_af
 }
 END_TEST
 
-/* ---- each call of the system's fails in turn --------------------------------------------------------------------- */
+/* ---- each call of the system's fails in turn -------------------------------------------------------------------- */
 
 enum { CALLS_MOST = 300 }; /* more than building or opening ever makes */
 
@@ -288,7 +288,7 @@ START_TEST(whichever_call_fails_while_recreating_the_old_region_or_a_new_one_is_
 }
 END_TEST
 
-/* ---- interrupted ------------------------------------------------------------------------------------------------- */
+/* ---- interrupted ------------------------------------------------------------------------------------------------ */
 
 static int interruptions;
 

@@ -193,6 +193,18 @@ START_TEST(what_is_mapped_once_is_not_mapped_again)
 }
 END_TEST
 
+START_TEST(closing_one_of_two_states_on_a_region_leaves_the_other_one_its_own)
+{
+    struct state other;
+
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
+    ck_assert_int_eq(state_open(&other, region_path, STATE_EXISTING), STATE_SOUND);
+    state_close(&state);
+    ck_assert_ptr_null(state.region);
+    fixture_works(&other);
+}
+END_TEST
+
 START_TEST(more_replacements_than_are_noted_still_map)
 {
     for (int i = 0; i < 20; i++) {
@@ -233,6 +245,7 @@ int main(void)
     tcase_add_test(replacing, a_path_where_nothing_is_any_more_is_no_reason_to_map_again);
     tcase_add_test(replacing, another_effective_uid_is_a_reason_to_map_again);
     tcase_add_test(replacing, what_is_mapped_once_is_not_mapped_again);
+    tcase_add_test(replacing, closing_one_of_two_states_on_a_region_leaves_the_other_one_its_own);
     tcase_add_test(replacing, more_replacements_than_are_noted_still_map);
     tcase_add_test(replacing, every_trouble_has_a_text);
     suite_add_tcase(suite, replacing);
