@@ -30,7 +30,8 @@ static bool parse_name(struct span name, struct rule *rule)
     }
     rule->kind = span_is(name, "-") ? RULE_NEVER : span_is(name, "*") ? RULE_NAMELESS : RULE_NAMED;
     for (size_t i = 0; rule->kind != RULE_NAMELESS && i < name.length; i++) {
-        if (!is_letter_or_figure(name.at[i]) && memchr("._-", name.at[i], 3) == NULL) {
+        char c = name.at[i];
+        if (!is_letter_or_figure(c) && c != '.' && c != '_' && c != '-') {
             return false;
         }
     }

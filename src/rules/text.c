@@ -56,9 +56,10 @@ void text_add_decimal(struct text *text, uint64_t billionths)
         return;
     }
     add_char(text, '.');
-    for (uint64_t place = 100000000; rest > 0; place /= 10) {
-        add_char(text, (char)('0' + rest / place));
-        rest %= place;
+    while (rest > 0) {
+        rest *= 10;
+        add_char(text, (char)('0' + rest / 1000000000));
+        rest %= 1000000000;
     }
 }
 

@@ -158,7 +158,7 @@ bool rules_status_in(const struct rules_statuses *set, unsigned status)
     if (status < STATUS_FIRST) {
         return false;
     }
-    unsigned bit = (status > STATUS_LAST ? STATUS_LAST : status) - STATUS_FIRST;
+    unsigned bit = status > STATUS_LAST ? STATUS_LAST - STATUS_FIRST : status - STATUS_FIRST;
     return (set->bit[bit / 64] >> (bit % 64)) & 1;
 }
 

@@ -36,7 +36,7 @@ struct event {
     uint32_t pid;
     char comm[PREBREAK_COMM];
     char name[PREBREAK_NAME];
-    char text[104];
+    char text[168]; /* the ring keeps as much as fits there */
 };
 
 /* Begins one: what, about whom (a provider's name, or NULL), and now, this process. All else is zero, for the caller to
@@ -46,6 +46,9 @@ void event_begin(struct event *event, const struct state *state, enum event_what
 void event_put(struct state *state, struct event *event);
 /* The oldest whole event with a sequence number above `after`. False: there is none (yet). */
 bool event_next(struct state *state, uint64_t after, struct event *event);
+
+/* Is it one to worry about (level=warn), or only to know? */
+bool event_is_warning(const struct event *event);
 
 enum event_format { EVENT_LOGFMT, EVENT_JSON };
 #define EVENT_LINE 768 /* bytes that any line fits into, with its newline */

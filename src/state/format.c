@@ -202,7 +202,7 @@ static const char *known(const char *name)
     return name ? name : "unknown";
 }
 
-static bool is_warning(const struct event *event)
+bool event_is_warning(const struct event *event)
 {
     enum prebreak_phase to = event->change.to;
 
@@ -223,7 +223,7 @@ size_t event_format(const struct event *event, enum event_format format, char *l
     }
     fields = layouts[event->what].fields;
     put_time(&to, event->time);
-    put_string(&to, "level", is_warning(event) ? "warn" : "info", 8);
+    put_string(&to, "level", event_is_warning(event) ? "warn" : "info", 8);
     put_string(&to, "event", event_what_name(event->what), 16);
     if (fields & FIELD_PROVIDER) {
         put_string(&to, "provider", event->name, PREBREAK_NAME);
