@@ -27,7 +27,7 @@ static bool state_sound(const struct turn *turn)
            turn->since_ms <= turn->now_ms + SINCE_AHEAD_MS;
 }
 
-static void phase_renew(struct turn *turn, enum prebreak_phase phase);
+static bool phase_renew(struct turn *turn, enum prebreak_phase phase);
 
 /* Never touched: generation 1 begins now. Nonsense: the next one does. */
 static void turn_repair(struct turn *turn)
@@ -273,19 +273,26 @@ static void change_fill(struct turn *turn, enum prebreak_phase from, enum prebre
     }
 }
 
-/* The phase word moves on to this turn's generation, unless it is further already. */
-static void phase_renew(struct turn *turn, enum prebreak_phase phase)
+/*
+ * The phase word moves on to this turn's generation, unless it is further already. False: it stands there, as somebody
+ * took this caller for dead and told in its place.
+ */
+static bool phase_renew(struct turn *turn, enum prebreak_phase phase)
 {
     uint64_t told = word_load(&turn->words->phase);
     uint64_t fresh = told_make(turn, phase);
     do {
+        if (state_generation(told) == turn->generation) {
+            return false;
+        }
         uint64_t ahead = bits_get(state_generation(told) - (uint64_t)turn->generation, 0, GENERATION_BITS);
-        bool newer = ahead != 0 && ahead < bits_mask(GENERATION_BITS) / 2 &&
+        bool newer = ahead < bits_mask(GENERATION_BITS) / 2 &&
                      state_generation(word_load(&turn->words->state)) != turn->generation;
         if (newer) {
-            return;
+            return true;
         }
     } while (!word_swap(&turn->words->phase, &told, fresh));
+    return true;
 }
 
 bool turn_change(struct turn *turn, enum kind kind, enum breaker_reason reason, struct window_sum sum)
@@ -307,8 +314,9 @@ bool turn_change(struct turn *turn, enum kind kind, enum breaker_reason reason, 
     if (is_hold(from) || (from == PREBREAK_PAUSED && pause_until(turn) != 0)) {
         to = from;
     }
-    phase_renew(turn, to);
-    change_fill(turn, from, to, reason, sum);
+    if (phase_renew(turn, to)) {
+        change_fill(turn, from, to, reason, sum);
+    }
     return true;
 }
 
@@ -343,6 +351,10 @@ void turn_tell(struct turn *turn, enum prebreak_phase phase)
     }
     bool above = is_hold(from) || is_hold(phase);
     if (!current && !above && turn->now_ms - turn->since_ms < TELL_WITHIN_MS) {
+        return;
+    }
+    if (state_generation(word_load(&turn->words->state)) != turn->generation) {
+        /* What this turn saw is over, and whoever ended it tells. */
         return;
     }
     uint64_t lasted = bits_get(turn->now_ms - told, 0, TOLD_TIME_BITS);
