@@ -48,8 +48,18 @@ void real_init(void);
 
 /*
  * A function of a second library (libcurl, libssl, libgnutls), by the object that calls us: `caller` is the hook's return
- * address. NULL: cannot be told, pass through what can be passed. Never allocates; may be called from any hook.
+ * address, `name` lives for ever. NULL: cannot be told. The library is kept loaded for good. The first time for an object
+ * takes the dynamic loader's lock and may allocate: for functions that do so themselves.
  */
 void *real_by_caller(const char *name, const void *caller);
+
+/* A function of the library that holds this one. NULL: it has none of that name. As real_by_caller, every time. */
+void *real_beside(const char *name, const void *function);
+
+/* Where the object that holds this address lies. from == to: cannot be told. */
+struct real_range {
+    uintptr_t from, to;
+};
+struct real_range real_range_of(const void *address);
 
 #endif

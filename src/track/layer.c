@@ -1,6 +1,7 @@
 #include "track/layer.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 /* A transfer within a callback of a transfer is rare, one within that unheard of. */
 #define LAYERS 4
@@ -13,10 +14,11 @@ static void drop(void)
 {
     struct layer *layer = &layers[layer_depth - 1];
     struct call *call = layer->call;
+    uint64_t admitted = layer->admitted;
 
     layer_depth--;
     *layer = (struct layer){.call = NULL};
-    if (call != NULL) {
+    if (call != NULL && call->ticket.admitted == admitted) {
         call_neutral(call);
     }
 }
@@ -35,15 +37,38 @@ struct layer *layer_find(const void *frame)
     return layer_depth > 0 ? &layers[layer_depth - 1] : NULL;
 }
 
-bool layer_enter(struct call *call, const void *frame)
+bool layer_covers(const struct layer *layer, const void *caller)
+{
+    const struct real_range *library = layer->library;
+    uintptr_t at = (uintptr_t)caller;
+
+    return library == NULL || (at >= library->from && at < library->to);
+}
+
+bool layer_enter(struct call *call, const void *frame, const struct real_range *library)
 {
     drop_dead((uintptr_t)frame);
     if (layer_depth == LAYERS) {
         return false;
     }
-    layers[layer_depth] = (struct layer){.call = call, .frame = frame};
+    layers[layer_depth] = (struct layer){
+        .call = call,
+        .admitted = call != NULL ? call->ticket.admitted : 0,
+        .frame = frame,
+        .library = library,
+    };
+    atomic_signal_fence(memory_order_release); /* a signal handler's hook finds it whole or not at all */
     layer_depth++;
     return true;
+}
+
+void layer_forget(const struct call *call)
+{
+    for (uint32_t i = 0; i < layer_depth; i++) {
+        if (layers[i].call == call) {
+            layers[i].call = NULL;
+        }
+    }
 }
 
 int layer_leave(const void *frame)
@@ -64,7 +89,7 @@ int layer_leave(const void *frame)
 
 void layer_heard(struct layer *layer)
 {
-    if (layer->call != NULL) {
+    if (layer->call != NULL && layer->call->ticket.admitted == layer->admitted) {
         call_heard(layer->call);
     }
 }

@@ -1,23 +1,27 @@
 /*
- * The layers: while a curl transfer runs its real function on this thread, the socket hooks below it make no calls of
- * their own; what they see is evidence for the transfer's call, never a second call.
+ * The layers: while a curl transfer runs its real function on this thread, what libcurl does with sockets is no call of its
+ * own; it is evidence for the transfer's call.
  *
- * The guard must survive a longjmp over it (PHP's bailout, Perl's die): it holds the outer hook's frame address. The
- * stack grows down, so a hook at or above that frame proves that the outer hook is gone without having returned: its
- * guard is cleared and its call ends neutral. A hook that runs on another stack (a coroutine, an alternate signal
- * stack) may be taken for inside or outside wrongly; either way nothing worse happens than a call that is not counted.
+ * The guard must survive a longjmp over it (PHP's bailout, Perl's die): it holds the outer hook's frame address. The stack
+ * grows down, so a hook at or above that frame proves that the outer hook is gone without having returned: its guard is
+ * cleared and its call ends neutral. A hook that runs further down, or on another stack (a coroutine, an alternate signal
+ * stack), proves nothing; so whoever would open a connection is also asked from where: what libcurl itself does not do
+ * (a callback that asks a database) is not covered, guard or no guard.
  *
  * State is per thread. No locks, no system calls, async-signal-safe.
  */
 #ifndef TRACK_LAYER_H
 #define TRACK_LAYER_H
 
+#include "real/real.h"
 #include "track/call.h"
 #include <stdint.h>
 
 struct layer {
     struct call *call; /* NULL: the layer is in, but its transfer is none of ours */
+    uint64_t admitted; /* when that call was: a record that has been used again is another call */
     const void *frame;
+    const struct real_range *library; /* whose layer it is; NULL: unknown */
     int error; /* errno of the last thing that failed in connecting, as the socket hooks saw it; 0 none */
 };
 
@@ -31,11 +35,16 @@ static inline struct layer *layer_current(const void *frame)
     return layer_depth == 0 ? NULL : layer_find(frame);
 }
 
+/* Does what this code (a hook's return address) does with sockets belong to the layer? */
+bool layer_covers(const struct layer *layer, const void *caller);
+
 /*
  * Enters, to be left by the same hook. A transfer within another one's callback is a layer of its own. False: too many
- * are in; do not leave.
+ * are in; do not leave. *library lasts as long as the process.
  */
-bool layer_enter(struct call *call, const void *frame);
+bool layer_enter(struct call *call, const void *frame, const struct real_range *library);
+/* This call is over, whoever may still think that it is under way. */
+void layer_forget(const struct call *call);
 /* Leaves the layer that was entered with this frame, and what was left behind inside it. Returns its error. */
 int layer_leave(const void *frame);
 
