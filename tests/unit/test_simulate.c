@@ -181,7 +181,8 @@ START_TEST(observing_counts_exactly_what_enforcing_refuses)
     const struct sim_scenario *scenario = scenario_of(watched[_i]);
     for (int policy = 0; policy < PREBREAK_POLICIES; policy++) {
         char text[64];
-        snprintf(text, sizeof text, "policy=%s", breaker_policy_name((enum prebreak_policy)policy));
+        /* the pool is silent for longer than that before its clients give up */
+        snprintf(text, sizeof text, "policy=%s hang=5s", breaker_policy_name((enum prebreak_policy)policy));
         const struct rules_settings settings = settings_of(text);
         struct sim_run enforced, observed;
 
