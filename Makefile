@@ -46,7 +46,7 @@ CORE := breaker protocol rules real state track
 LIB_OBJECTS := $(call objects,$(call sources,$(CORE) hooks))
 CORE_OBJECTS := $(call objects,$(call sources,$(CORE)))
 REPORT_OBJECTS := $(call objects,$(call sources,report))
-CLI_OBJECTS := $(call objects,$(call sources,breaker rules real state report cli))
+CLI_OBJECTS := $(call objects,$(call sources,breaker rules real state report cli) src/track/config.c src/track/config_file.c)
 
 LIB := $(BUILD)/libprebreak.so
 CLI := $(BUILD)/prebreak

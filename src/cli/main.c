@@ -24,6 +24,7 @@ static const struct {
     {"run", command_run, false, "run a program with the breaker"},
     {"status", command_status, true, "every provider: phase, counts, what is refused"},
     {"events", command_events, true, "what happened: changes of phase, refusals, operators' words"},
+    {"explain", command_explain, true, "which rule and provider a host falls under, and what a call would meet"},
     {"hold", command_hold, true, "hold a provider's breaker open or closed"},
     {"release", command_release, true, "end a hold"},
     {"reset", command_reset, true, "let a provider's breaker begin anew, closed"},

@@ -83,7 +83,7 @@ static void unknown(const struct assignment *it, const struct setting *like, str
         return;
     }
     text_add(expected, "a setting");
-    text_add(expected, like != NULL ? ": is it '" : " (prebreak --help lists them)");
+    text_add(expected, like != NULL ? ": is it '" : " (prebreak explain --help lists them)");
     text_add(expected, like != NULL ? like->name : "");
     text_add(expected, like != NULL ? "'?" : "");
 }

@@ -384,3 +384,15 @@ enum prebreak_mode config_mode(void)
     }
     return own.means == PREBREAK_MODE_ENFORCE && config_may_enforce() ? PREBREAK_MODE_ENFORCE : PREBREAK_MODE_OBSERVE;
 }
+
+enum prebreak_mode config_mode_under(enum prebreak_mode operators)
+{
+    enum prebreak_mode mode = config_mode();
+    if (mode == PREBREAK_MODE_OFF || operators == PREBREAK_MODE_OFF) {
+        return PREBREAK_MODE_OFF;
+    }
+    if (operators == PREBREAK_MODE_ENFORCE) {
+        return config_may_enforce() ? PREBREAK_MODE_ENFORCE : PREBREAK_MODE_OBSERVE;
+    }
+    return operators == PREBREAK_MODE_OBSERVE ? PREBREAK_MODE_OBSERVE : mode;
+}

@@ -49,6 +49,9 @@ const struct rules *config_rules(uint32_t *generation);
  */
 enum prebreak_mode config_mode(void);
 
+/* The same under the operator's word, that of the region or PREBREAK_MODE_ENV: what counts in the end. */
+enum prebreak_mode config_mode_under(enum prebreak_mode operators);
+
 /* May the operator's word make this process enforce? False: something that restrains us was not understood. */
 bool config_may_enforce(void);
 

@@ -270,7 +270,7 @@ static const struct {
     {"n h policy=gobreaker open=1s..3s", NULL, "PREBREAK_PROVIDERS 1:27 found 'open=1s..3s', expected a duration"},
     {"n h widow=3s", NULL, "PREBREAK_PROVIDERS 1:5 found 'widow=3s', expected a setting: is it 'window'?"},
     {"n h colour=red", NULL,
-     "PREBREAK_PROVIDERS 1:5 found 'colour=red', expected a setting (prebreak --help lists them)"},
+     "PREBREAK_PROVIDERS 1:5 found 'colour=red', expected a setting (prebreak explain --help lists them)"},
     {"n h min=1 min=2", NULL, "PREBREAK_PROVIDERS 1:11 found 'min=2', expected each setting once"},
     {"n h min = 1", NULL, "PREBREAK_PROVIDERS 1:5 found 'min', expected min=VALUE"},
     {"n h =1", NULL, "PREBREAK_PROVIDERS 1:5 found '=1', expected setting=value without blanks"},
