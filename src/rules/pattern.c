@@ -99,11 +99,15 @@ static bool address_v6(struct span span, uint8_t address[16])
 
 bool pattern_address(const char *host, size_t length, uint8_t address[16])
 {
-    struct span span = {host, length};
     if (length > 2 && host[0] == '[' && host[length - 1] == ']') {
         return address_v6((struct span){host + 1, length - 2}, address);
     }
-    return address_v4(span, address) || address_v6(span, address);
+    struct span span = {host, length};
+    if (memchr(host, ':', length) != NULL) {
+        return address_v6(span, address);
+    }
+    /* names are told from addresses by their last character, without a closer look */
+    return length > 0 && host[length - 1] >= '0' && host[length - 1] <= '9' && address_v4(span, address);
 }
 
 /* "10.0.0.0/8" or "fd00::/8" without its brackets, or a single address; with the bits beyond the network cleared. */
