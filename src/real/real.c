@@ -60,6 +60,13 @@ static long first_syscall(long number, long a, long b, long c, long d, long e, l
 }
 real_syscall_function *real_syscall = first_syscall;
 
+static int first_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    BIND(prctl);
+    return real_prctl(option, a, b, c, d);
+}
+real_prctl_function *real_prctl = first_prctl;
+
 /* ---- all at once -------------------------------------------------------------------------------------------------- */
 
 void real_init(void)
@@ -70,4 +77,5 @@ void real_init(void)
 #undef FIXED
 #undef VARIADIC
     BIND(syscall);
+    BIND(prctl);
 }

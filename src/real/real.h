@@ -43,6 +43,10 @@ ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room, int flags, st
 typedef long real_syscall_function(long number, long a, long b, long c, long d, long e, long f);
 extern real_syscall_function *real_syscall;
 
+/* Likewise, but for the number of its arguments. */
+typedef int real_prctl_function(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+extern real_prctl_function *real_prctl;
+
 /* Resolves everything; idempotent. */
 void real_init(void);
 

@@ -12,6 +12,8 @@
 
 FIXED(int, socket, (int domain, int type, int protocol), (domain, type, protocol))
 FIXED(int, connect, (int fd, const struct sockaddr *addr, socklen_t len), (fd, addr, len))
+FIXED(int, accept, (int fd, struct sockaddr *addr, socklen_t *len), (fd, addr, len))
+FIXED(int, accept4, (int fd, struct sockaddr *addr, socklen_t *len, int flags), (fd, addr, len, flags))
 FIXED(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *len), (fd, level, name, value, len))
 FIXED(int, shutdown, (int fd, int how), (fd, how))
 

@@ -1,0 +1,45 @@
+/*
+ * Names resolved to addresses.
+ */
+#include "hooks/hook.h"
+#include "track/resolve.h"
+
+HOOK int getaddrinfo(const char *restrict node, const char *restrict service, const struct addrinfo *restrict hints,
+                     struct addrinfo **restrict result)
+{
+    int error = real_getaddrinfo(node, service, hints, result);
+    if (error == 0) {
+        resolve_told(node, hints, *result);
+    }
+    return error;
+}
+
+HOOK struct hostent *gethostbyname(const char *name)
+{
+    struct hostent *host = real_gethostbyname(name);
+    resolve_host_told(name, host);
+    return host;
+}
+
+HOOK struct hostent *gethostbyname2(const char *name, int family)
+{
+    struct hostent *host = real_gethostbyname2(name, family);
+    resolve_host_told(name, host);
+    return host;
+}
+
+HOOK int gethostbyname_r(const char *restrict name, struct hostent *restrict ret, char *restrict buf, size_t len,
+                         struct hostent **restrict result, int *restrict error)
+{
+    int failed = real_gethostbyname_r(name, ret, buf, len, result, error);
+    resolve_host_told(name, failed == 0 ? *result : NULL);
+    return failed;
+}
+
+HOOK int gethostbyname2_r(const char *restrict name, int family, struct hostent *restrict ret, char *restrict buf,
+                          size_t len, struct hostent **restrict result, int *restrict error)
+{
+    int failed = real_gethostbyname2_r(name, family, ret, buf, len, result, error);
+    resolve_host_told(name, failed == 0 ? *result : NULL);
+    return failed;
+}

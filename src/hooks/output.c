@@ -1,0 +1,111 @@
+/*
+ * Bytes out. A descriptor that is not followed costs one look into the table, and a jump.
+ */
+#include "hooks/hook.h"
+#include "track/fdtable.h"
+#include "track/flow.h"
+
+/* A caller's buffer as the one vector that track reads. */
+#define VECTOR(buf, len) (&(const struct iovec){(void *)(uintptr_t)(buf), (len)}), 1
+
+HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_send(fd, buf, len, flags);
+    }
+    return traffic_ask(fd, mark, VECTOR(buf, len))
+               ? traffic_sent(fd, mark, VECTOR(buf, len), real_send(fd, buf, len, flags))
+               : -1;
+}
+
+HOOK ssize_t sendto(int fd, const void *buf, size_t len, int flags, const struct sockaddr *addr, socklen_t addr_len)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_sendto(fd, buf, len, flags, addr, addr_len);
+    }
+    return traffic_ask(fd, mark, VECTOR(buf, len))
+               ? traffic_sent(fd, mark, VECTOR(buf, len), real_sendto(fd, buf, len, flags, addr, addr_len))
+               : -1;
+}
+
+HOOK ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_sendmsg(fd, msg, flags);
+    }
+    return traffic_ask_message(fd, mark, msg)
+               ? traffic_sent_message(fd, mark, msg, real_sendmsg(fd, msg, flags))
+               : -1;
+}
+
+HOOK int sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags)
+{
+    uint64_t mark = fd_mark(fd);
+    int result = real_sendmmsg(fd, msgs, count, flags);
+    if (mark != 0 && result > 0) {
+        traffic_sent_unseen(fd, mark);
+    }
+    return result;
+}
+
+HOOK ssize_t write(int fd, const void *buf, size_t len)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_write(fd, buf, len);
+    }
+    return traffic_ask(fd, mark, VECTOR(buf, len))
+               ? traffic_sent(fd, mark, VECTOR(buf, len), real_write(fd, buf, len))
+               : -1;
+}
+
+HOOK ssize_t writev(int fd, const struct iovec *iov, int count)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_writev(fd, iov, count);
+    }
+    return traffic_ask_vector(fd, mark, iov, count)
+               ? traffic_sent(fd, mark, iov, (size_t)count, real_writev(fd, iov, count))
+               : -1;
+}
+
+HOOK ssize_t sendfile(int out, int in, off_t *offset, size_t count)
+{
+    uint64_t mark = fd_mark(out);
+    ssize_t result = real_sendfile(out, in, offset, count);
+    if (mark != 0 && result > 0) {
+        traffic_sent_unseen(out, mark);
+    }
+    return result;
+}
+
+HOOK ssize_t sendfile64(int out, int in, off64_t *offset, size_t count)
+{
+    uint64_t mark = fd_mark(out);
+    ssize_t result = real_sendfile64(out, in, offset, count);
+    if (mark != 0 && result > 0) {
+        traffic_sent_unseen(out, mark);
+    }
+    return result;
+}
+
+HOOK ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t len, unsigned flags)
+{
+    uint64_t from = fd_mark(in);
+    uint64_t to = fd_mark(out);
+    ssize_t result = real_splice(in, in_offset, out, out_offset, len, flags);
+    if (from != 0 && result > 0) {
+        traffic_received_unseen(in, from);
+    }
+    if (to != 0 && result > 0) {
+        traffic_sent_unseen(out, to);
+    }
+    return result;
+}
+
+extern __typeof__(send) __send HOOK_ALIAS(send);
+extern __typeof__(write) __write HOOK_ALIAS(write);

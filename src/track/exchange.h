@@ -1,0 +1,95 @@
+/*
+ * What the bytes of one connection say: where a request begins and whom it is for, whether an answer came and what it
+ * was. HTTP/1 in the clear is read message by message; TLS from outside (the ClientHello, then the headers of records);
+ * of anything else, only that an answer came.
+ *
+ * Bytes are fed as they move, in any pieces, and news comes out one piece at a time. Pure and async-signal-safe: knows no
+ * descriptor, no clock and no provider.
+ */
+#ifndef TRACK_EXCHANGE_H
+#define TRACK_EXCHANGE_H
+
+#include "protocol/http1.h"
+#include "protocol/tls.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum exchange_protocol { EXCHANGE_UNKNOWN, EXCHANGE_HTTP1, EXCHANGE_TLS, EXCHANGE_OPAQUE };
+
+enum exchange_news {
+    EXCHANGE_NOTHING = 0,
+    EXCHANGE_REQUEST = 1,    /* a request begins, and no other is outstanding */
+    EXCHANGE_NAME = 2,       /* it says whom it is for: see exchange_name() */
+    EXCHANGE_FIRST_BYTE = 4, /* the first byte of an answer */
+    EXCHANGE_STATUS = 8,     /* the head of an answer is complete: see exchange_answer() */
+    EXCHANGE_ANSWERED = 16,  /* the answer is complete, or all that will ever be told of it */
+    EXCHANGE_BROKEN_OFF = 32 /* the TLS handshake was broken off, by either side */
+};
+
+struct exchange {
+    uint8_t protocol;   /* enum exchange_protocol */
+    bool over;          /* what follows cannot be read: no further news will come */
+    bool server_first;  /* the server spoke before the client did */
+    uint32_t asked;     /* requests begun and not answered completely */
+    uint32_t completed; /* answers complete */
+    bool answering;     /* some of the answer to the oldest of them has come */
+    bool head_told;     /* of that answer, its status was told */
+    bool requests_lost; /* the client's bytes cannot be followed any more; the answer under way still is */
+    bool ambiguous;     /* TLS: something came that may have been an answer */
+    bool pipelined;
+    union {
+        struct {
+            struct http1 request, answer;
+            struct http1_pipeline pipeline;
+        } http;
+        struct {
+            struct tls_hello hello;
+            struct tls_records records;
+        } tls;
+    };
+};
+
+void exchange_begin(struct exchange *exchange);
+
+/*
+ * Bytes that the client wrote, or read: taken up to and including the next news; *taken says how many. Feed the rest, even
+ * if that is nothing, until nothing is told and all is taken.
+ */
+unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken);
+unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken);
+
+/* Bytes moved that nobody saw (sendfile, splice, stdio): what can still be told. */
+void exchange_sent_unseen(struct exchange *exchange);
+unsigned exchange_received_unseen(struct exchange *exchange);
+
+/* Can what the client writes next begin a request, or say whom the one under way is for? */
+bool exchange_wants_request(const struct exchange *exchange);
+/* Is a request outstanding? */
+bool exchange_waiting(const struct exchange *exchange);
+
+/* With EXCHANGE_NAME: who is asked for. */
+struct exchange_name {
+    const char *host;
+    uint16_t port; /* 0: not said */
+    enum {
+        EXCHANGE_SAYS_TLS,  /* the server name of a ClientHello */
+        EXCHANGE_SAYS_URI,  /* an absolute URI or a CONNECT line: what is behind a forward proxy */
+        EXCHANGE_SAYS_HOST  /* a Host: header, which may have been passed on from a visitor */
+    } where;
+};
+void exchange_name(const struct exchange *exchange, struct exchange_name *name);
+
+/* With EXCHANGE_STATUS and later: the answer's facts; NULL if it is not HTTP in the clear. */
+const struct http1_facts *exchange_answer(const struct exchange *exchange);
+
+/* The peer ended the connection in peace. */
+enum exchange_end {
+    EXCHANGE_END_IDLE,     /* nothing was outstanding */
+    EXCHANGE_END_COMPLETE, /* that was the end of the answer */
+    EXCHANGE_END_CUT,      /* a request or an answer was cut short */
+    EXCHANGE_END_AMBIGUOUS /* nobody can tell */
+};
+enum exchange_end exchange_ended(const struct exchange *exchange);
+
+#endif

@@ -1,0 +1,389 @@
+/*
+ * See flow.h: marks, locks, and how a connection and the call on it end.
+ */
+#include "track/flow.h"
+#include "real/real.h"
+#include "track/fdtable.h"
+#include "track/process.h"
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#ifndef SO_COOKIE
+#define SO_COOKIE 57
+#endif
+
+#define HEDGE_NS SECOND_NS       /* what is abandoned earlier after the last byte says nothing */
+#define STALE_NS SECOND_NS       /* a re-used connection that breaks within this was broken before */
+#define UNUSED_NS (5 * SECOND_NS) /* a peer that hangs up on an unused connection earlier has turned us away */
+
+/* ---- marks and locks ---------------------------------------------------------------------------------------------- */
+
+static uint64_t mark_of(unsigned number, uint32_t generation)
+{
+    return (uint64_t)generation << 32 | FD_STREAM | number;
+}
+
+static bool seize(struct flow *flow)
+{
+    for (unsigned spin = 0; spin < 200; spin++) {
+        uint32_t idle = 0;
+        if (__atomic_compare_exchange_n(&flow->busy, &idle, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            return true;
+        }
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+    __atomic_store_n(&flow->missed, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+struct flow *flow_lock(uint64_t mark)
+{
+    unsigned number = (unsigned)(mark & FD_FLOW);
+    struct flow *flow = number != FD_UPPER ? flow_at(number) : NULL;
+    if (flow == NULL || __atomic_load_n(&flow->generation, __ATOMIC_RELAXED) != mark >> 32 || !seize(flow)) {
+        return NULL;
+    }
+    if (flow->generation != mark >> 32) {
+        flow_unlock(flow);
+        return NULL;
+    }
+    if (__atomic_exchange_n(&flow->missed, 0, __ATOMIC_RELAXED) != 0) {
+        flow_lost(flow);
+    }
+    return flow;
+}
+
+void flow_unlock(struct flow *flow)
+{
+    __atomic_store_n(&flow->busy, 0, __ATOMIC_RELEASE);
+}
+
+struct flow *flow_new(uint64_t *mark)
+{
+    unsigned number = flow_take();
+    struct flow *flow = flow_at(number);
+    if (flow == NULL) {
+        return NULL;
+    }
+    uint32_t generation = flow->generation + 1;
+    __atomic_store_n(&flow->busy, 1, __ATOMIC_RELAXED);
+    memset(&flow->missed, 0, sizeof flow->missed);
+    memset(&flow->holders, 0, sizeof *flow - offsetof(struct flow, holders));
+    flow->holders = 1;
+    __atomic_store_n(&flow->generation, generation, __ATOMIC_RELEASE);
+    *mark = mark_of(number, generation);
+    return flow;
+}
+
+/* A condemned one stays: what is written on it must go on failing. */
+static bool has_told_all(const struct flow *flow)
+{
+    return flow->call.provider == NULL && flow->attempt.number == 0 &&
+           (flow->stage == FLOW_ENDED || (flow->stage == FLOW_OPEN && flow->exchange.over));
+}
+
+void flow_leave(struct flow *flow, int fd, uint64_t mark)
+{
+    bool done = has_told_all(flow);
+    flow->look = flow->stage == FLOW_CONDEMNED || exchange_wants_request(&flow->exchange);
+    flow_unlock(flow);
+    if (done && fd_replace(fd, mark, mark & FD_KIND)) {
+        flow_forget(mark);
+    }
+}
+
+/* Its memory may be used for another connection: no mark fits it any more. */
+static void retire(struct flow *flow, unsigned number)
+{
+    __atomic_add_fetch(&flow->generation, 1, __ATOMIC_RELAXED);
+    flow_unlock(flow);
+    flow_give_back(number);
+}
+
+void flow_hold(uint64_t mark)
+{
+    struct flow *flow = flow_lock(mark);
+    if (flow != NULL) {
+        flow->holders++;
+        flow_unlock(flow);
+    }
+}
+
+static void let_go(uint64_t mark, int fd, void (*ending)(struct flow *flow, int fd))
+{
+    struct flow *flow = flow_lock(mark);
+    if (flow == NULL) {
+        return;
+    }
+    if (--flow->holders > 0) {
+        flow_unlock(flow);
+        return;
+    }
+    ending(flow, fd);
+    retire(flow, (unsigned)(mark & FD_FLOW));
+}
+
+void flow_drop(uint64_t mark, int fd)
+{
+    let_go(mark, fd, flow_given_up);
+}
+
+static void forget(struct flow *flow, int fd)
+{
+    (void)fd;
+    flow_lost(flow);
+}
+
+void flow_forget(uint64_t mark)
+{
+    let_go(mark, -1, forget);
+}
+
+/* ---- is it still that socket -------------------------------------------------------------------------------------- */
+
+bool flow_is(const struct flow *flow, int fd, bool sure)
+{
+    if (process_confined() || flow->cookie == 0 || fd < 0) {
+        return !sure;
+    }
+    uint64_t cookie = 0;
+    socklen_t length = sizeof cookie;
+    if (real_getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) {
+        return false;
+    }
+    return cookie == flow->cookie;
+}
+
+/* The kernel's state of a connection (TCP_ESTABLISHED, TCP_SYN_SENT...); 0: cannot be told. */
+static unsigned kernel_state(int fd)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof info.tcpi_state;
+    if (fd < 0 || process_confined() || real_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
+        return 0;
+    }
+    return info.tcpi_state;
+}
+
+#define KERNEL_SYN_SENT 2
+#define KERNEL_CLOSED   7
+
+/* ---- ends --------------------------------------------------------------------------------------------------------- */
+
+void flow_lost(struct flow *flow)
+{
+    call_neutral(&flow->call);
+    attempt_lost(&flow->attempt, PREBREAK_NEUTRAL, 0, process_now());
+    flow->exchange.over = true;
+    if (flow->stage != FLOW_CONDEMNED) {
+        flow->stage = FLOW_ENDED;
+    }
+}
+
+void flow_fail(struct flow *flow, enum prebreak_kind kind)
+{
+    call_failed(&flow->call, kind);
+    attempt_lost(&flow->attempt, PREBREAK_FAILED, kind, process_now());
+    flow->exchange.over = true;
+    flow->stage = FLOW_ENDED;
+}
+
+/* ---- connecting --------------------------------------------------------------------------------------------------- */
+
+void flow_established(struct flow *flow)
+{
+    if (flow->stage != FLOW_CONNECTING) {
+        return;
+    }
+    flow->stage = FLOW_OPEN;
+    flow->opened = flow->moved = process_now();
+    attempt_won(&flow->attempt, &flow->call);
+    call_rest(&flow->call);
+}
+
+/* What a failed connect says about the provider. All else is our own side's trouble. */
+static bool peers_fault(int error, bool at_once)
+{
+    switch (error) {
+    case ECONNREFUSED:
+    case ETIMEDOUT:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ENOENT: /* a unix socket that is not there */
+        return true;
+    case EHOSTUNREACH: /* the network's word takes a while; at once it is our own routing table's */
+        return !at_once;
+    default:
+        return false;
+    }
+}
+
+void flow_not_established(struct flow *flow, int error, bool at_once)
+{
+    if (flow->stage != FLOW_CONNECTING) {
+        return;
+    }
+    if (peers_fault(error, at_once)) {
+        /* Whose names share the address are all down with it; told of the one that was looked up last. */
+        if (flow->undecided && flow->provider != NULL && !call_admit(&flow->call, flow->provider)) {
+            flow->call.provider = NULL;
+        }
+        flow_fail(flow, PREBREAK_KIND_CONNECT);
+    } else {
+        flow_lost(flow);
+    }
+}
+
+/* ---- established -------------------------------------------------------------------------------------------------- */
+
+/*
+ * A connection that was kept alive and broke when it was used again, before any answer byte: the peer had closed it while
+ * it was idle, which is its right.
+ */
+static bool was_stale(const struct flow *flow)
+{
+    const struct exchange *exchange = &flow->exchange;
+    return exchange->completed > 0 && !exchange->answering && process_now() - flow->began < STALE_NS;
+}
+
+void flow_broken(struct flow *flow, int fd, int error)
+{
+    if (flow->stage == FLOW_CONNECTING) {
+        flow_not_established(flow, error, false);
+        return;
+    }
+    bool ours = error == EPIPE && flow->finished_out;
+    if (flow->stage != FLOW_OPEN || flow->call.provider == NULL || ours || was_stale(flow) || !flow_is(flow, fd, false)) {
+        flow_lost(flow);
+        return;
+    }
+    switch (error) {
+    case ECONNRESET:
+    case EPIPE:
+    case ECONNABORTED:
+    case ECONNREFUSED:
+        flow_fail(flow, PREBREAK_KIND_RESET);
+        break;
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+        flow_fail(flow, PREBREAK_KIND_TIMEOUT);
+        break;
+    default:
+        flow_lost(flow);
+        break;
+    }
+}
+
+/* The peer hung up on a connection that carried nothing: at once it turned us away, later it tidied up. */
+static void hung_up_unused(struct flow *flow, int fd)
+{
+    bool early = process_now() - flow->opened < UNUSED_NS;
+    if (early && flow->exchange.completed == 0 && flow_is(flow, fd, false)) {
+        flow_fail(flow, PREBREAK_KIND_RESET);
+    } else {
+        flow_lost(flow);
+    }
+}
+
+void flow_at_end(struct flow *flow, int fd)
+{
+    if (flow->stage != FLOW_OPEN || flow->call.provider == NULL) {
+        flow_lost(flow);
+        return;
+    }
+    switch (exchange_ended(&flow->exchange)) {
+    case EXCHANGE_END_IDLE:
+        hung_up_unused(flow, fd);
+        break;
+    case EXCHANGE_END_COMPLETE: {
+        const struct http1_facts *facts = exchange_answer(&flow->exchange);
+        call_status(&flow->call, facts != NULL ? facts->status : 200, 0);
+        flow_lost(flow);
+        break;
+    }
+    case EXCHANGE_END_CUT:
+        if (flow->finished_out && !exchange_answer(&flow->exchange)) {
+            flow_lost(flow); /* we said goodbye, and so did the peer */
+        } else {
+            flow_broken(flow, fd, ECONNRESET);
+        }
+        break;
+    case EXCHANGE_END_AMBIGUOUS:
+        flow_lost(flow);
+        break;
+    }
+}
+
+/* ---- given up ----------------------------------------------------------------------------------------------------- */
+
+static void give_up_connecting(struct flow *flow, int fd, uint64_t silence)
+{
+    switch (kernel_state(fd)) {
+    case KERNEL_CLOSED: /* it had failed, and nobody asked with what */
+        flow_fail(flow, PREBREAK_KIND_CONNECT);
+        return;
+    case KERNEL_SYN_SENT:
+    case 0:
+        break;
+    default: /* never used, and closed in peace */
+        call_ok(&flow->call);
+        attempt_lost(&flow->attempt, PREBREAK_OK, 0, process_now());
+        return;
+    }
+    if (silence < HEDGE_NS) {
+        flow_lost(flow);
+    } else {
+        flow_fail(flow, PREBREAK_KIND_TIMEOUT);
+    }
+}
+
+/*
+ * A request is outstanding. Was its answer awaited in vain? HTTP and TLS are owed one; of anything else only a provider
+ * that is known to answer, or a client that tried to read. An answer that has begun is late only if the client had read
+ * all that there was.
+ */
+static bool awaited(const struct flow *flow)
+{
+    if (flow->exchange.answering) {
+        return flow->drained;
+    }
+    bool owed = flow->exchange.protocol == EXCHANGE_HTTP1 || flow->exchange.protocol == EXCHANGE_TLS;
+    return owed || flow->receiving ||
+           __atomic_load_n(&flow->call.provider->breaker.words->answered, __ATOMIC_RELAXED) != 0;
+}
+
+static void give_up_open(struct flow *flow, uint64_t silence)
+{
+    bool waiting = exchange_waiting(&flow->exchange) || flow->receiving;
+    if (!waiting) {
+        call_ok(&flow->call); /* a connection that was never used, closed in peace */
+    } else if (silence >= HEDGE_NS && awaited(flow) && !flow->exchange.ambiguous) {
+        flow_fail(flow, PREBREAK_KIND_TIMEOUT);
+    }
+}
+
+void flow_given_up(struct flow *flow, int fd)
+{
+    uint64_t silence = process_now() - flow->moved;
+    if (flow->stage == FLOW_CONNECTING) {
+        give_up_connecting(flow, fd, silence);
+    } else if (flow->stage == FLOW_OPEN && flow->call.provider != NULL) {
+        give_up_open(flow, silence);
+    }
+    flow_lost(flow);
+}
+
+static void at_exit(int fd, uint64_t mark)
+{
+    flow_drop(mark, fd);
+}
+
+void flow_at_exit(void)
+{
+    fd_each(0, UINT32_MAX, at_exit);
+    attempt_sweep(UINT64_MAX);
+}

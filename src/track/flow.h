@@ -1,0 +1,124 @@
+/*
+ * A connection that is followed, from connect to close: which provider it goes to, the call that is under way on it, and
+ * what its bytes have said so far. connect.c begins one, traffic.c feeds it, flow.c ends it.
+ *
+ * Descriptors point to flows by marks (fdtable.h); several may point to one (dup). A flow is changed under a try-lock
+ * that is held for our own work only, never over a real call. Who does not get it within a few turns (a signal handler
+ * that interrupted the holder; two threads on one connection) goes on without: then bytes have gone by unseen, the flow
+ * is marked as missed, and whoever comes next ends its call as neutral and stops reading it.
+ */
+#ifndef TRACK_FLOW_H
+#define TRACK_FLOW_H
+
+#include "track/attempt.h"
+#include "track/call.h"
+#include "track/exchange.h"
+#include "track/names.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum flow_stage {
+    FLOW_CONNECTING, /* as far as is known */
+    FLOW_OPEN,       /* established */
+    FLOW_CONDEMNED,  /* refused after it was established, and shut down: what is written fails */
+    FLOW_ENDED       /* failed, at its end, or not to be judged any more */
+};
+
+struct flow {
+    uint32_t busy;       /* 1: being changed */
+    uint32_t missed;     /* something went by unseen */
+    uint32_t generation; /* of its use: what a mark must say */
+    uint32_t holders;    /* descriptors that point to it */
+    uint32_t next;       /* of the list of unused ones */
+    uint8_t stage;       /* enum flow_stage */
+    bool undecided;      /* its address has names of several providers: gated at its first request */
+    bool receiving;      /* the client has tried to read since the last request began */
+    bool drained;        /* and has read all there was */
+    bool finished_out;   /* the client has shut its side down */
+    bool look;           /* what is written next has to be looked at first */
+    uint64_t cookie;     /* of the socket; 0: unknown */
+    uint64_t opened;     /* ns: when connect was called, then when it was found established */
+    uint64_t began;      /* ns: the request under way */
+    uint64_t moved;      /* ns: the last byte, or the connect */
+    uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */
+    struct address address;
+    struct attempt attempt;
+    struct provider *provider; /* as far as it is known; NULL: not to be touched */
+    struct call call;
+    struct exchange exchange;
+};
+
+/* ---- marks and locks (flow.c) ------------------------------------------------------------------------------------- */
+
+/* The flow of a mark, locked; NULL: it is gone, or somebody else has it. */
+struct flow *flow_lock(uint64_t mark);
+void flow_unlock(struct flow *flow);
+/* Unlocks; a descriptor whose flow has nothing more to tell is not followed any longer. */
+void flow_leave(struct flow *flow, int fd, uint64_t mark);
+/* A new one, locked, held by one descriptor; *mark is what is to be put into the table. NULL: none is to be had. */
+struct flow *flow_new(uint64_t *mark);
+
+/* One descriptor more, or less, points to it. The last one ends it as the client's closing does; fd is -1 if the
+ * descriptor is closed already. */
+void flow_hold(uint64_t mark);
+void flow_drop(uint64_t mark, int fd);
+/* A descriptor's number was handed out anew: what its mark said is gone, and nobody saw how. */
+void flow_forget(uint64_t mark);
+
+/* ---- what happened to it (flow.c); all with the flow locked ------------------------------------------------------- */
+
+/* The connect came to something. */
+void flow_established(struct flow *flow);
+void flow_not_established(struct flow *flow, int error, bool at_once);
+/* An established connection broke with this error. */
+void flow_broken(struct flow *flow, int fd, int error);
+/* The peer ended it in peace. */
+void flow_at_end(struct flow *flow, int fd);
+/* The client gave it up: close, shutdown, an exit. fd -1: cannot be asked any more. */
+void flow_given_up(struct flow *flow, int fd);
+/* The call under way failed. */
+void flow_fail(struct flow *flow, enum prebreak_kind kind);
+/* Nothing that comes can be judged any more: the call under way is neutral. */
+void flow_lost(struct flow *flow);
+
+/* Is this descriptor still that socket? True where nobody can tell, and `sure` is false. */
+bool flow_is(const struct flow *flow, int fd, bool sure);
+
+/* Before the process ends: what is under way is given up. */
+void flow_at_exit(void);
+
+/* ---- connecting (connect.c) --------------------------------------------------------------------------------------- */
+
+/* Before the real connect: false is a refusal, with errno set. *mark is for connect_told(). */
+bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, uint64_t *mark);
+/* After it; returns the result, errno as the real call left it. */
+int connect_told(int fd, uint64_t mark, int result);
+/* What the program read by SO_ERROR. */
+void connect_error_read(int fd, uint64_t mark, int error);
+
+/* ---- bytes (traffic.c) -------------------------------------------------------------------------------------------- */
+
+struct iovec;
+
+/* Before the real call writes: false is a refusal, with errno set. */
+bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count);
+/* After it wrote `result` bytes of them (-1: errno). Returns result, errno untouched. */
+ssize_t traffic_sent(int fd, uint64_t mark, const struct iovec *iov, size_t count, ssize_t result);
+/* After the real call read; `wanted`: bytes that there was room for; flags as recv has them. */
+ssize_t traffic_received(int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags, ssize_t result);
+/* The same for vectors and messages as the program handed them over (message.c). */
+struct msghdr;
+bool traffic_ask_vector(int fd, uint64_t mark, const struct iovec *iov, int count);
+bool traffic_ask_message(int fd, uint64_t mark, const struct msghdr *msg);
+ssize_t traffic_sent_message(int fd, uint64_t mark, const struct msghdr *msg, ssize_t result);
+ssize_t traffic_received_message(int fd, uint64_t mark, const struct msghdr *msg, int flags, ssize_t result);
+ssize_t traffic_received_vector(int fd, uint64_t mark, const struct iovec *iov, int count, ssize_t result);
+/* Bytes moved by calls whose buffers are not seen. */
+void traffic_sent_unseen(int fd, uint64_t mark);
+void traffic_received_unseen(int fd, uint64_t mark);
+/* The client is about to shut a side down. */
+void traffic_shutdown(int fd, uint64_t mark, int how);
+/* The program reads and writes by other means from here on (stdio). */
+void traffic_unseen(int fd, uint64_t mark);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * See flow.h: bytes in messages and vectors, whose own memory has to be believed before their contents can be. Before a
+ * real call they are asked for; after one that succeeded the kernel has read them.
+ */
+#include "real/real.h"
+#include "track/fdtable.h"
+#include "track/flow.h"
+#include "track/process.h"
+#include <limits.h>
+
+/* Is anything to be looked at before the real call? */
+static bool looks(uint64_t mark)
+{
+    const struct flow *flow = (mark & FD_FLOW) != FD_UPPER ? flow_at((unsigned)(mark & FD_FLOW)) : NULL;
+    return flow != NULL && flow->look;
+}
+
+bool traffic_ask_vector(int fd, uint64_t mark, const struct iovec *iov, int count)
+{
+    if (!looks(mark) || count <= 0 || count > IOV_MAX) {
+        return true;
+    }
+    /* A page of vectors holds more bytes than are looked at. */
+    size_t some = (size_t)count < 64 ? (size_t)count : 64;
+    return !process_readable(iov, some * sizeof *iov) || traffic_ask(fd, mark, iov, some);
+}
+
+bool traffic_ask_message(int fd, uint64_t mark, const struct msghdr *msg)
+{
+    if (!looks(mark) || !process_readable(msg, sizeof *msg)) {
+        return true;
+    }
+    return msg->msg_iovlen > IOV_MAX || traffic_ask_vector(fd, mark, msg->msg_iov, (int)msg->msg_iovlen);
+}
+
+ssize_t traffic_sent_message(int fd, uint64_t mark, const struct msghdr *msg, ssize_t result)
+{
+    return result >= 0 ? traffic_sent(fd, mark, msg->msg_iov, msg->msg_iovlen, result)
+                       : traffic_sent(fd, mark, NULL, 0, result);
+}
+
+ssize_t traffic_received_message(int fd, uint64_t mark, const struct msghdr *msg, int flags, ssize_t result)
+{
+    return result >= 0 ? traffic_received(fd, mark, msg->msg_iov, msg->msg_iovlen, flags, result)
+                       : traffic_received(fd, mark, NULL, 0, flags, result);
+}
+
+ssize_t traffic_received_vector(int fd, uint64_t mark, const struct iovec *iov, int count, ssize_t result)
+{
+    return result >= 0 ? traffic_received(fd, mark, iov, (size_t)count, 0, result)
+                       : traffic_received(fd, mark, NULL, 0, 0, result);
+}

@@ -1,0 +1,248 @@
+/*
+ * See provider.h. Two tables: every provider that was ever met, by number, and a cache from targets to those numbers, one
+ * word an entry, so that an entry is always whole.
+ */
+#include "track/provider.h"
+#include "real/real.h"
+#include "track/config.h"
+#include "track/log.h"
+#include "track/process.h"
+#include <pthread.h>
+#include <string.h>
+
+#define CHUNKS 256
+#define CHUNK  32
+
+static struct provider *chunks[CHUNKS]; /* atomic; of CHUNK providers */
+static uint32_t made;
+static uint32_t by_slot[PREBREAK_SLOTS]; /* number of the provider that was met last in a slot; 0 none */
+
+/* ---- all providers ------------------------------------------------------------------------------------------------ */
+
+static struct provider *at(uint32_t number)
+{
+    uint32_t index = number - 1;
+    if (index >= CHUNKS * CHUNK) {
+        return NULL;
+    }
+    struct provider *chunk = __atomic_load_n(&chunks[index / CHUNK], __ATOMIC_ACQUIRE);
+    return chunk != NULL ? &chunk[index % CHUNK] : NULL;
+}
+
+static uint32_t new_number(void)
+{
+    if (__atomic_load_n(&made, __ATOMIC_RELAXED) >= CHUNKS * CHUNK) {
+        return 0;
+    }
+    uint32_t index = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+    if (index >= CHUNKS * CHUNK) {
+        return 0;
+    }
+    struct provider **place = &chunks[index / CHUNK];
+    struct provider *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (found == NULL) {
+        struct provider *fresh = process_memory(CHUNK * sizeof *fresh);
+        if (fresh == NULL) {
+            return 0;
+        }
+        __atomic_compare_exchange_n(place, &found, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    }
+    return index + 1;
+}
+
+static bool is_same(const struct provider *provider, const struct state *state, const struct rules_match *match,
+                    uint64_t identity)
+{
+    return provider != NULL && provider->state == state && provider->identity == identity &&
+           strcmp(provider->name, match->name) == 0 &&
+           memcmp(&provider->settings, match->settings, sizeof provider->settings) == 0;
+}
+
+/* The number of the provider that a match names, made if need be; 0: it cannot be had. */
+static uint32_t number_of(struct state *state, const struct rules_match *match)
+{
+    int slot = state_slot(state, match->name, &match->settings->breaker, match->nameless, process_now());
+    if (slot < 0 || slot >= PREBREAK_SLOTS) {
+        return 0;
+    }
+    uint64_t identity = state_identity(state, slot);
+    uint32_t number = __atomic_load_n(&by_slot[slot], __ATOMIC_ACQUIRE);
+    if (is_same(at(number), state, match, identity)) {
+        return number;
+    }
+    number = new_number();
+    struct provider *provider = at(number);
+    if (provider == NULL) {
+        return 0;
+    }
+    provider->state = state;
+    provider->slot = slot;
+    provider->identity = identity;
+    provider->settings = *match->settings;
+    memcpy(provider->name, match->name, sizeof provider->name);
+    if (!state_breaker(state, slot, &provider->settings.breaker, NULL, &provider->breaker)) {
+        return 0;
+    }
+    __atomic_store_n(&by_slot[slot], number, __ATOMIC_RELEASE);
+    return number;
+}
+
+/* ---- from targets to providers ------------------------------------------------------------------------------------ */
+
+#define CACHE       2048
+#define NUMBER_BITS 16 /* of a word; the rest is the target's hash */
+#define NUMBER_MASK ((UINT64_C(1) << NUMBER_BITS) - 1)
+
+_Static_assert(CHUNKS *CHUNK < 1 << NUMBER_BITS, "a provider's number fits into a cache word");
+
+static uint64_t cache[CACHE];
+
+static uint64_t add(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* Whatever the answer depends on is in it: a change of rules or region makes all entries miss. */
+static uint64_t hash_target(const struct rules_target *target, const struct state *state, uint32_t generation)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ generation;
+    uintptr_t region = (uintptr_t)state;
+    hash = add(hash, &region, sizeof region);
+    hash = add(hash, &target->port, sizeof target->port);
+    if (target->host != NULL) {
+        hash = add(hash, target->host, strlen(target->host) + 1);
+    }
+    if (target->address != NULL) {
+        hash = add(hash ^ 1, target->address, 16);
+    }
+    if (target->unix_path != NULL) {
+        hash = add(hash ^ 2, target->unix_path, strlen(target->unix_path));
+    }
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0xd6e8feb86659fd93);
+    return hash ^ hash >> 32;
+}
+
+/* Rules are asked outside of the common path: their answer is large. */
+static __attribute__((noinline)) uint32_t look_up(struct state *state, const struct rules *rules,
+                                                  const struct rules_target *target)
+{
+    struct rules_match match;
+    if (!rules_match(rules, target, &match) || match.never || (match.undecided && target->address == NULL)) {
+        return 0;
+    }
+    return number_of(state, &match);
+}
+
+static struct state *ready(void)
+{
+    struct breaker_caller who;
+    process_caller(&who);
+    process_look(&who);
+    struct state *state = process_state();
+    return state != NULL && process_mode(state) != PREBREAK_MODE_OFF ? state : NULL;
+}
+
+struct provider *provider_of(const struct rules_target *target)
+{
+    struct state *state = ready();
+    uint32_t generation = 0;
+    const struct rules *rules = state != NULL ? config_rules(&generation) : NULL;
+    if (rules == NULL) {
+        return NULL;
+    }
+    uint64_t hash = hash_target(target, state, generation);
+    uint64_t *entry = &cache[hash % CACHE];
+    uint64_t word = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+    if (word != 0 && (word & ~NUMBER_MASK) == (hash & ~NUMBER_MASK)) {
+        struct provider *provider = at(word & NUMBER_MASK);
+        /* A slot of a host named after itself may have gone to another host: then ask again. */
+        if (provider == NULL || state_identity(state, provider->slot) == provider->identity) {
+            return provider;
+        }
+    }
+    uint32_t number = look_up(state, rules, target);
+    __atomic_store_n(entry, (hash & ~NUMBER_MASK) | number, __ATOMIC_RELEASE);
+    return at(number);
+}
+
+bool provider_any(void)
+{
+    uint32_t generation;
+    return ready() != NULL && config_rules(&generation) != NULL;
+}
+
+bool provider_has_unix(void)
+{
+    uint32_t generation;
+    const struct rules *rules = config_rules(&generation);
+    return rules != NULL && rules_has_unix(rules);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+/* Writing a line of log must not be where a thread is cancelled: half of a hook's work would be left undone. */
+static void put(struct state *state, struct event *event)
+{
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    log_event(state, event);
+    pthread_setcancelstate(cancel, NULL);
+}
+
+static void tell(struct state *state, enum event_what what, const char *name, enum prebreak_policy policy,
+                 const struct breaker_change *change)
+{
+    struct event event;
+    event_begin(&event, state, what, name);
+    if (change != NULL) {
+        event.change = *change;
+    }
+    event.policy = policy;
+    event.mode = process_mode(state);
+    put(state, &event);
+}
+
+void provider_tell(const struct provider *provider, const struct breaker_change *change)
+{
+    if (change->from != change->to) {
+        tell(provider->state, EVENT_PHASE, provider->name, provider->settings.breaker.policy, change);
+    }
+}
+
+void provider_tell_slot(struct state *state, int slot, const struct breaker_change *change)
+{
+    struct prebreak_settings settings;
+    struct breaker breaker;
+    char name[PREBREAK_NAME];
+    if (change->from != change->to && state_name(state, slot, name) &&
+        state_breaker(state, slot, NULL, &settings, &breaker)) {
+        tell(state, EVENT_PHASE, name, settings.policy, change);
+    }
+}
+
+void provider_tell_refused(struct provider *provider)
+{
+    uint64_t now = __atomic_load_n(&provider->breaker.words->state, __ATOMIC_RELAXED);
+    uint64_t last = __atomic_load_n(&provider->told, __ATOMIC_RELAXED);
+    if (__builtin_expect(last == now, 1) ||
+        !__atomic_compare_exchange_n(&provider->told, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        return;
+    }
+    uint64_t clock = process_now();
+    struct breaker_view view;
+    breaker_view(&provider->breaker, clock, state_held(provider->state, provider->name, clock), &view);
+    struct breaker_change change = {
+        .from = view.phase,
+        .to = view.phase,
+        .ok = (uint32_t)view.ok,
+        .failed = (uint32_t)view.failed,
+        .refused = (uint32_t)view.refused,
+        .drop = (uint32_t)(view.drop * 65535),
+    };
+    tell(provider->state, EVENT_REFUSED, provider->name, provider->settings.breaker.policy, &change);
+}

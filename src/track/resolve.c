@@ -1,0 +1,58 @@
+/*
+ * See resolve.h.
+ */
+#include "track/resolve.h"
+#include "track/names.h"
+#include "track/process.h"
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+void resolve_told(const char *node, const struct addrinfo *hints, const struct addrinfo *result)
+{
+    if (!process_acts || node == NULL || (hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0)) {
+        return;
+    }
+    int saved = errno;
+    struct address addresses[NAMES_ADDRESSES];
+    size_t count = 0;
+    for (; result != NULL && count < NAMES_ADDRESSES; result = result->ai_next) {
+        if (result->ai_addr != NULL && address_read(result->ai_addr, result->ai_addrlen, &addresses[count])) {
+            count++;
+        }
+    }
+    names_resolved(node, addresses, count);
+    errno = saved;
+}
+
+static bool read_host(const struct hostent *host, const char *bytes, struct address *address)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    if (host->h_addrtype == AF_INET && host->h_length == 4) {
+        memcpy(&in.sin_addr, bytes, 4);
+        return address_read((const struct sockaddr *)&in, sizeof in, address);
+    }
+    if (host->h_addrtype == AF_INET6 && host->h_length == 16) {
+        memcpy(&in6.sin6_addr, bytes, 16);
+        return address_read((const struct sockaddr *)&in6, sizeof in6, address);
+    }
+    return false;
+}
+
+void resolve_host_told(const char *name, const struct hostent *host)
+{
+    if (!process_acts || name == NULL || host == NULL) {
+        return;
+    }
+    int saved = errno;
+    struct address addresses[NAMES_ADDRESSES];
+    size_t count = 0;
+    for (char **bytes = host->h_addr_list; *bytes != NULL && count < NAMES_ADDRESSES; bytes++) {
+        if (read_host(host, *bytes, &addresses[count])) {
+            count++;
+        }
+    }
+    names_resolved(name, addresses, count);
+    errno = saved;
+}

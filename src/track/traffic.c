@@ -1,0 +1,402 @@
+/*
+ * See flow.h: the bytes of a connection. What the client is about to write is read before the real call only where it may
+ * begin a request or say whom it is for, since that is the moment to refuse; everything else is read when it has moved.
+ */
+#include "real/real.h"
+#include "track/fdtable.h"
+#include "track/flow.h"
+#include "track/layer.h"
+#include "track/process.h"
+#include "track/target.h"
+#include <errno.h>
+
+#define AHEAD 4096 /* bytes of one write that are read before it */
+
+/* ---- an upper layer's connections --------------------------------------------------------------------------------- */
+
+static bool is_upper(uint64_t mark)
+{
+    return (mark & FD_FLOW) == FD_UPPER;
+}
+
+/* A byte moved on a connection of a layer above: a sign of life for the call that it has under way. */
+static void upper_heard(void)
+{
+    struct layer *layer = layer_current(__builtin_frame_address(0));
+    if (layer != NULL) {
+        layer_heard(layer);
+    }
+}
+
+/* ---- requests ----------------------------------------------------------------------------------------------------- */
+
+static void request_begins(struct flow *flow)
+{
+    flow->began = process_now();
+    flow->receiving = flow->drained = false;
+    if (flow->exchange.completed > 0) {
+        flow->undecided = true; /* a call of its own, decided when it is known whom it is for */
+    }
+}
+
+/* The bytes gave a name. True: it may be believed, and *provider is whom it is for. */
+static bool take_name(const struct flow *flow, struct provider **provider)
+{
+    struct exchange_name name;
+    exchange_name(&flow->exchange, &name);
+    return target_named(&flow->address, &name, provider);
+}
+
+/* The call goes on under another key: what was begun under the old one says nothing of it. False: refused there. */
+static bool move(struct flow *flow, struct provider *provider)
+{
+    if (provider == flow->provider && !flow->undecided) {
+        return true;
+    }
+    call_neutral(&flow->call);
+    flow->undecided = false;
+    flow->provider = provider;
+    return provider == NULL || call_admit(&flow->call, provider);
+}
+
+/* Feeds what is written; false: the request is for somebody who is not to be called now. */
+static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length)
+{
+    bool pass = true;
+    unsigned news;
+    do {
+        size_t taken;
+        news = exchange_sent(&flow->exchange, bytes, length, &taken);
+        bytes += taken;
+        length -= taken;
+        if ((news & EXCHANGE_REQUEST) != 0) {
+            request_begins(flow);
+        }
+        struct provider *provider;
+        if ((news & EXCHANGE_NAME) != 0 && flow->exchange.asked == 1 && take_name(flow, &provider)) {
+            pass = move(flow, provider) && pass;
+        }
+        if ((news & EXCHANGE_BROKEN_OFF) != 0) {
+            flow_fail(flow, PREBREAK_KIND_TLS);
+        }
+    } while (news != EXCHANGE_NOTHING || length > 0);
+    return pass;
+}
+
+/* No better name can come any more: it is for whom the address said. */
+static bool settle(struct flow *flow)
+{
+    if (!flow->undecided || flow->exchange.asked == 0 || exchange_wants_request(&flow->exchange)) {
+        return true;
+    }
+    return move(flow, flow->provider);
+}
+
+/* Reads what is about to be written. False: refused. */
+static bool look_ahead(struct flow *flow, const struct iovec *iov, size_t count)
+{
+    bool pass = true;
+    size_t left = AHEAD;
+    for (size_t i = 0; i < count && left > 0; i++) {
+        size_t length = iov[i].iov_len < left ? iov[i].iov_len : left;
+        if (length == 0) {
+            continue;
+        }
+        if (!process_readable(iov[i].iov_base, length)) {
+            return true; /* the real call will say so */
+        }
+        pass = feed_sent(flow, iov[i].iov_base, length) && pass;
+        flow->ahead += (uint32_t)length;
+        left -= length;
+    }
+    return settle(flow) && pass;
+}
+
+/* Shut down for real, so that whoever waits for an answer is told at once; but only if it still is that socket. */
+static bool refuse(struct flow *flow, int fd)
+{
+    if (!flow_is(flow, fd, true) || real_shutdown(fd, SHUT_RDWR) != 0) {
+        return false;
+    }
+    flow->stage = FLOW_CONDEMNED;
+    flow->exchange.over = true;
+    return true;
+}
+
+bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count)
+{
+    if (is_upper(mark)) {
+        return true;
+    }
+    const struct flow *peek = flow_at((unsigned)(mark & FD_FLOW));
+    if (peek == NULL || !peek->look) {
+        return true;
+    }
+    int saved = errno;
+    bool pass = true;
+    struct flow *flow = flow_lock(mark);
+    if (flow != NULL) {
+        if (flow->stage == FLOW_CONDEMNED) {
+            pass = flow_is(flow, fd, true) ? false : true;
+        } else if (flow->stage != FLOW_ENDED && flow->ahead == 0 && exchange_wants_request(&flow->exchange)) {
+            pass = look_ahead(flow, iov, count) || !refuse(flow, fd);
+        }
+        flow->look = flow->stage == FLOW_CONDEMNED || exchange_wants_request(&flow->exchange);
+        flow_unlock(flow);
+    }
+    errno = pass ? saved : ECONNRESET;
+    return pass;
+}
+
+/* ---- written ------------------------------------------------------------------------------------------------------ */
+
+/* Bytes moved: the connection is there, and so is its provider. */
+static void heard(struct flow *flow)
+{
+    flow_established(flow);
+    uint64_t now = process_now();
+    if (now != flow->moved) {
+        flow->moved = now;
+        call_heard(&flow->call);
+    }
+}
+
+static void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size_t written)
+{
+    for (size_t i = 0; i < count && written > 0; i++) {
+        size_t length = iov[i].iov_len < written ? iov[i].iov_len : written;
+        size_t known = flow->ahead < length ? flow->ahead : length;
+        flow->ahead -= (uint32_t)known;
+        written -= length;
+        if (known < length) {
+            (void)feed_sent(flow, (const uint8_t *)iov[i].iov_base + known, length - known);
+        }
+    }
+}
+
+static bool is_passing(int error)
+{
+    return error == EAGAIN || error == EINTR || error == EFAULT || error == EINVAL || error == ENOBUFS ||
+           error == ENOMEM || error == EMSGSIZE || error == EINPROGRESS || error == EALREADY;
+}
+
+ssize_t traffic_sent(int fd, uint64_t mark, const struct iovec *iov, size_t count, ssize_t result)
+{
+    if (is_upper(mark)) {
+        if (result > 0) {
+            upper_heard();
+        }
+        return result;
+    }
+    int error = errno;
+    struct flow *flow = flow_lock(mark);
+    if (flow == NULL) {
+        return result;
+    }
+    if (result > 0) {
+        heard(flow);
+        feed_written(flow, iov, count, (size_t)result);
+        call_wake(&flow->call);
+    } else if (result < 0 && !is_passing(error)) {
+        flow_broken(flow, fd, error);
+    }
+    flow_leave(flow, fd, mark);
+    errno = error;
+    return result;
+}
+
+void traffic_sent_unseen(int fd, uint64_t mark)
+{
+    if (is_upper(mark)) {
+        upper_heard();
+        return;
+    }
+    int saved = errno;
+    struct flow *flow = flow_lock(mark);
+    if (flow != NULL) {
+        heard(flow);
+        exchange_sent_unseen(&flow->exchange);
+        call_wake(&flow->call);
+        flow_leave(flow, fd, mark);
+    }
+    errno = saved;
+}
+
+/* ---- read --------------------------------------------------------------------------------------------------------- */
+
+/* How long the provider asks to be left alone, ns; 0: it does not. */
+static uint64_t retry_after(const struct http1_facts *facts)
+{
+    if (facts->retry_after_ms != 0) {
+        return facts->retry_after_ms < 86400000 ? facts->retry_after_ms * 1000000 : 86400 * SECOND_NS;
+    }
+    if (facts->retry_after != 0) {
+        return facts->retry_after < 86400 ? facts->retry_after * SECOND_NS : 86400 * SECOND_NS;
+    }
+    if (facts->retry_date == 0) {
+        return 0;
+    }
+    struct timespec now;
+    real_clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    int64_t seconds = facts->retry_date - now.tv_sec;
+    return seconds <= 0 ? 0 : (seconds < 86400 ? (uint64_t)seconds : 86400) * SECOND_NS;
+}
+
+static void answer_news(struct flow *flow, unsigned news)
+{
+    if ((news & EXCHANGE_FIRST_BYTE) != 0) {
+        uint64_t began = flow->began != 0 ? flow->began : flow->opened;
+        call_first_byte(&flow->call, flow->moved > began ? flow->moved - began : 0);
+    }
+    const struct http1_facts *facts = exchange_answer(&flow->exchange);
+    unsigned status = facts != NULL ? facts->status : 0;
+    if ((news & EXCHANGE_STATUS) != 0 && call_status_decides(&flow->call, status)) {
+        call_status(&flow->call, status, retry_after(facts));
+    }
+    if ((news & EXCHANGE_ANSWERED) != 0) {
+        flow->receiving = false;
+        if (status != 0) {
+            call_status(&flow->call, status, retry_after(facts));
+        } else {
+            call_ok(&flow->call);
+        }
+    }
+    if ((news & EXCHANGE_BROKEN_OFF) != 0) {
+        flow_fail(flow, PREBREAK_KIND_TLS);
+    }
+}
+
+static void feed_received(struct flow *flow, const uint8_t *bytes, size_t length)
+{
+    unsigned news;
+    do {
+        size_t taken;
+        news = exchange_received(&flow->exchange, bytes, length, &taken);
+        bytes += taken;
+        length -= taken;
+        answer_news(flow, news);
+    } while (news != EXCHANGE_NOTHING || length > 0);
+}
+
+static size_t room(const struct iovec *iov, size_t count)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += iov[i].iov_len;
+    }
+    return sum;
+}
+
+static void feed_read(struct flow *flow, const struct iovec *iov, size_t count, size_t read)
+{
+    for (size_t i = 0; i < count && read > 0; i++) {
+        size_t length = iov[i].iov_len < read ? iov[i].iov_len : read;
+        feed_received(flow, iov[i].iov_base, length);
+        read -= length;
+    }
+}
+
+/*
+ * The client tried to read, and there was nothing. On a blocking socket that is SO_RCVTIMEO running out; that it blocks is
+ * asked only when something had been awaited long enough to matter.
+ */
+static void nothing_there(struct flow *flow, int fd, int flags)
+{
+    flow->receiving = flow->drained = true;
+    bool open = flow->stage == FLOW_OPEN;
+    if (open) {
+        call_wake(&flow->call);
+    }
+    if (!open || (flags & MSG_DONTWAIT) != 0 || flow->call.provider == NULL || process_confined() ||
+        process_now() - flow->moved < SECOND_NS) {
+        return;
+    }
+    int blocking = real_fcntl(fd, F_GETFL);
+    if (blocking != -1 && (blocking & O_NONBLOCK) == 0 && flow_is(flow, fd, false)) {
+        flow_fail(flow, PREBREAK_KIND_TIMEOUT);
+    }
+}
+
+ssize_t traffic_received(int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags, ssize_t result)
+{
+    if ((flags & (MSG_PEEK | MSG_ERRQUEUE | MSG_OOB)) != 0) {
+        return result;
+    }
+    if (is_upper(mark)) {
+        if (result > 0) {
+            upper_heard();
+        }
+        return result;
+    }
+    int error = errno;
+    struct flow *flow = flow_lock(mark);
+    if (flow == NULL) {
+        return result;
+    }
+    size_t wanted = result >= 0 ? room(iov, count) : 0;
+    if (result > 0) {
+        heard(flow);
+        flow->drained = (size_t)result < wanted;
+        if ((flags & MSG_TRUNC) != 0) {
+            answer_news(flow, exchange_received_unseen(&flow->exchange));
+        } else {
+            feed_read(flow, iov, count, (size_t)result);
+        }
+    } else if (result == 0 && wanted > 0) {
+        flow_at_end(flow, fd);
+    } else if (result < 0 && error == EAGAIN) {
+        nothing_there(flow, fd, flags);
+    } else if (result < 0 && !is_passing(error)) {
+        flow_broken(flow, fd, error);
+    }
+    flow_leave(flow, fd, mark);
+    errno = error;
+    return result;
+}
+
+void traffic_received_unseen(int fd, uint64_t mark)
+{
+    if (is_upper(mark)) {
+        upper_heard();
+        return;
+    }
+    int saved = errno;
+    struct flow *flow = flow_lock(mark);
+    if (flow != NULL) {
+        heard(flow);
+        answer_news(flow, exchange_received_unseen(&flow->exchange));
+        flow_leave(flow, fd, mark);
+    }
+    errno = saved;
+}
+
+/* ---- by other means ----------------------------------------------------------------------------------------------- */
+
+void traffic_shutdown(int fd, uint64_t mark, int how)
+{
+    int saved = errno;
+    struct flow *flow = flow_lock(mark);
+    if (flow != NULL) {
+        if (how == SHUT_WR) {
+            flow->finished_out = true;
+        } else {
+            flow_given_up(flow, fd);
+        }
+        flow_leave(flow, fd, mark);
+    }
+    errno = saved;
+}
+
+void traffic_unseen(int fd, uint64_t mark)
+{
+    int saved = errno;
+    struct flow *flow = flow_lock(mark);
+    if (flow != NULL) {
+        if (flow->stage == FLOW_OPEN && !exchange_waiting(&flow->exchange)) {
+            call_ok(&flow->call); /* that it was established is all that will be seen */
+        }
+        flow_lost(flow);
+        flow_leave(flow, fd, mark);
+    }
+    errno = saved;
+}
