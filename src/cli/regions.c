@@ -55,21 +55,22 @@ static bool number_of(const char *text, uid_t *uid)
     return true;
 }
 
-/* The user of this name or number: 0 and *uid, *gid; else an exit code. */
-static int find_user(const char *user, uid_t *uid, gid_t *gid)
+/* The user of this name or number. False: there is none, which is told. */
+static bool find_user(const char *user, uid_t *uid, gid_t *gid)
 {
     const struct passwd *entry = getpwnam(user);
     if (entry == NULL && number_of(user, uid)) {
         entry = getpwuid(*uid);
         *gid = entry != NULL ? entry->pw_gid : (gid_t)*uid;
-        return 0;
+        return true;
     }
     if (entry == NULL) {
-        return cli_fail(EX_USAGE, "no user '%s', expected a name or a number after -u", user);
+        (void)cli_fail(EX_USAGE, "no user '%s', expected a name or a number after -u", user);
+        return false;
     }
     *uid = entry->pw_uid;
     *gid = entry->pw_gid;
-    return 0;
+    return true;
 }
 
 static int become(uid_t uid, gid_t gid)
@@ -120,8 +121,7 @@ static int act_on_entry(const struct dirent *entry, regions_path_act *act, void 
     const char *number = entry->d_name + strlen(PREFIX);
     uid_t uid;
     gid_t gid;
-    int code = find_user(number, &uid, &gid);
-    return code != 0 ? code : as_user(uid, gid, act, context);
+    return find_user(number, &uid, &gid) ? as_user(uid, gid, act, context) : EX_USAGE;
 }
 
 static int everybody(regions_path_act *act, void *context)
@@ -158,8 +158,7 @@ int regions_each_path(regions_path_act *act, void *context)
     if (chosen_user != NULL) {
         uid_t uid;
         gid_t gid;
-        int code = find_user(chosen_user, &uid, &gid);
-        return code != 0 ? code : as_user(uid, gid, act, context);
+        return find_user(chosen_user, &uid, &gid) ? as_user(uid, gid, act, context) : EX_USAGE;
     }
     return act(getenv("PREBREAK_STATE"), context);
 }
