@@ -161,8 +161,8 @@ static int take_options(int argc, char **argv)
 // -------------------------------------------------------------------------------------------------
 
 /*
- * A closed stdout must stay an error: were fd 1 free, the next file that is opened, a region, would get that number and
- * our output would go into it. The stand-in is opened the wrong way round, so that using it fails, and close-on-exec,
+ * A closed stdout must stay an error: were fd 1 free, the next file that is opened (a picture to write, a name service's
+ * socket) would get that number, and our output would go into it. The stand-in is opened the wrong way round, so that using it fails, and close-on-exec,
  * so that a program that we run finds its streams as they were.
  */
 static void guard_streams(void)

@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import threading
 
 import pytest
 
@@ -391,8 +392,11 @@ def follower(prebreak, region, state):
     prebreak("mode", "observe")
     process = subprocess.Popen([PREBREAK, "events", "-f"], env={**os.environ, "PREBREAK_STATE": str(state)},
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    watchdog = threading.Timer(30, process.kill)
+    watchdog.start()
     assert "event=mode" in process.stdout.readline()
     yield process
+    watchdog.cancel()
     process.kill()
     process.wait()
 
