@@ -41,8 +41,7 @@ struct request {
     bool follow;
 };
 
-// ---- printing
-// ---------------------------------------------------------------------------------------------------------
+// ---- printing -------------------------------------------------------------------------------------------------------
 
 /* All events after *after, which moves. False: stdout does not take them. */
 static bool print_after(struct state *state, enum event_format format, uint64_t *after)
@@ -59,8 +58,7 @@ static bool print_after(struct state *state, enum event_format format, uint64_t 
     return fflush(stdout) == 0;
 }
 
-// ---- following
-// --------------------------------------------------------------------------------------------------------
+// ---- following ------------------------------------------------------------------------------------------------------
 
 static volatile sig_atomic_t interrupted;
 
@@ -121,8 +119,7 @@ static int follow(struct state *state, enum event_format format)
     return 0;
 }
 
-// ---- the subcommand
-// ---------------------------------------------------------------------------------------------------
+// ---- the subcommand -------------------------------------------------------------------------------------------------
 
 static int show(struct state *state, void *context)
 {

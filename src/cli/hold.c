@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- hold
-// -------------------------------------------------------------------------------------------------------------
+// ---- hold -----------------------------------------------------------------------------------------------------------
 
 static const char hold_help[] =
     "usage: prebreak [-u USER | --all] hold NAME open|closed [--for DURATION]\n"
@@ -108,8 +107,7 @@ int command_hold(int argc, char **argv)
     return code != 0 ? code : regions_each(set_hold, &hold);
 }
 
-// ---- release
-// ----------------------------------------------------------------------------------------------------------
+// ---- release --------------------------------------------------------------------------------------------------------
 
 static const char release_help[] =
     "usage: prebreak [-u USER | --all] release NAME\n"

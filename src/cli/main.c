@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// ---- the subcommands
-// --------------------------------------------------------------------------------------------------
+// ---- the subcommands ------------------------------------------------------------------------------------------------
 
 static const struct {
     const char *name;
@@ -55,8 +54,7 @@ static int unknown_command(const char *name)
     return EX_USAGE;
 }
 
-// ---- help
-// -------------------------------------------------------------------------------------------------------------
+// ---- help -----------------------------------------------------------------------------------------------------------
 
 static int print_usage(void)
 {
@@ -94,8 +92,7 @@ static int help(int argc, char **argv)
     return commands[command].function(2, arguments);
 }
 
-// ---- options, and the subcommand
-// --------------------------------------------------------------------------------------
+// ---- options, and the subcommand ------------------------------------------------------------------------------------
 
 static const struct option long_options[] = {
     {"user", required_argument, NULL, 'u'},
@@ -157,8 +154,7 @@ static int take_options(int argc, char **argv)
     return dispatch(argc - optind, argv + optind, user, all);
 }
 
-// ---- standard streams
-// -------------------------------------------------------------------------------------------------
+// ---- standard streams -----------------------------------------------------------------------------------------------
 
 /*
  * A closed stdout must stay an error: were fd 1 free, the next file that is opened (a picture to write, a name service's

@@ -37,8 +37,7 @@ int regions_complain(const char *path, enum state_trouble trouble)
                     remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
 }
 
-// ---- as whom
-// ----------------------------------------------------------------------------------------------------------
+// ---- as whom --------------------------------------------------------------------------------------------------------
 
 static bool number_of(const char *text, uid_t *uid)
 {
@@ -107,8 +106,7 @@ static int as_user(uid_t uid, gid_t gid, regions_path_act *act, void *context)
     return code;
 }
 
-// ---- everybody's
-// ------------------------------------------------------------------------------------------------------
+// ---- everybody's ----------------------------------------------------------------------------------------------------
 
 static int is_region(const struct dirent *entry)
 {
@@ -147,8 +145,7 @@ static int everybody(regions_path_act *act, void *context)
     return worst;
 }
 
-// ---- each
-// -------------------------------------------------------------------------------------------------------------
+// ---- each -----------------------------------------------------------------------------------------------------------
 
 int regions_each_path(regions_path_act *act, void *context)
 {

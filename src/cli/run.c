@@ -53,8 +53,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-// ---- the variables
-// ----------------------------------------------------------------------------------------------------
+// ---- the variables --------------------------------------------------------------------------------------------------
 
 static int no_memory(void)
 {
@@ -135,8 +134,7 @@ static int set_providers(char **rules)
     return setenv("PREBREAK_PROVIDERS", *rules, 1) == 0 ? 0 : no_memory();
 }
 
-// ---- the preload
-// ------------------------------------------------------------------------------------------------------
+// ---- the preload ----------------------------------------------------------------------------------------------------
 
 static bool listed(const char *list, const char *path)
 {
@@ -168,8 +166,7 @@ static int set_preload(void)
     return done ? 0 : no_memory();
 }
 
-// ---- the subcommand
-// ---------------------------------------------------------------------------------------------------
+// ---- the subcommand -------------------------------------------------------------------------------------------------
 
 /* Reads the options and sets what they say. *program becomes the index of the program's name, 0 when only help was
  * asked. */

@@ -12,8 +12,7 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-// ---- order
-// ------------------------------------------------------------------------------------------------------------
+// ---- order ----------------------------------------------------------------------------------------------------------
 
 static int by_name(const void *left, const void *right)
 {
@@ -31,8 +30,7 @@ int snapshot_by_severity(const void *left, const void *right)
     return order != 0 ? order : by_name(left, right);
 }
 
-// ---- taking it
-// --------------------------------------------------------------------------------------------------------
+// ---- taking it ------------------------------------------------------------------------------------------------------
 
 static void take_holds(struct state *state, const char *name, struct snapshot *snapshot)
 {

@@ -33,8 +33,7 @@ static void put_time(json_t *object, const char *key, uint64_t realtime)
     put(object, key, json_string(text_time(realtime, text, sizeof(text))));
 }
 
-// ---- the parts
-// --------------------------------------------------------------------------------------------------------
+// ---- the parts ------------------------------------------------------------------------------------------------------
 
 static json_t *window_of(const struct breaker_view *view)
 {
@@ -104,8 +103,7 @@ static json_t *hold_of(const struct snapshot *snapshot, const struct snapshot_ho
     return object;
 }
 
-// ---- the whole
-// --------------------------------------------------------------------------------------------------------
+// ---- the whole ------------------------------------------------------------------------------------------------------
 
 static json_t *status_of(const struct state *state, const struct snapshot *snapshot)
 {

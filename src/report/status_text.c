@@ -11,8 +11,7 @@
 
 #define CELL TEXT_NAME
 
-// ---- colour
-// -----------------------------------------------------------------------------------------------------------
+// ---- colour ---------------------------------------------------------------------------------------------------------
 
 static const char *const phase_colour[PREBREAK_PHASES] = {
     [PREBREAK_CLOSED] = "32",      [PREBREAK_HELD_CLOSED] = "36", [PREBREAK_THROTTLING] = "33",
@@ -28,8 +27,7 @@ bool report_coloured(FILE *out)
            isatty(fileno(out));
 }
 
-// ---- cells
-// ------------------------------------------------------------------------------------------------------------
+// ---- cells ----------------------------------------------------------------------------------------------------------
 
 struct line {
     const struct snapshot *snapshot;
@@ -146,8 +144,7 @@ static void print_notes(const struct line *line, FILE *out)
     }
 }
 
-// ---- columns
-// ----------------------------------------------------------------------------------------------------------
+// ---- columns --------------------------------------------------------------------------------------------------------
 
 static const struct column {
     const char *group; /* heading above the titles, of this and the following columns with none */
@@ -192,7 +189,7 @@ static void measure(const struct snapshot *snapshot, int *width)
     }
 }
 
-// ---- lines ------------------------------------------------------------------------------------------------------------
+// ---- lines ----------------------------------------------------------------------------------------------------------
 
 /* A line being written: blanks are owed until something follows them, so that no line ends in any. */
 struct pen {
@@ -262,8 +259,7 @@ static void print_line(const struct line *line, const int *width, bool coloured,
     print_notes(line, out);
 }
 
-// ---- the whole
-// --------------------------------------------------------------------------------------------------------
+// ---- the whole ------------------------------------------------------------------------------------------------------
 
 static void print_head(const struct state *state, const struct snapshot *snapshot, FILE *out)
 {
