@@ -162,7 +162,7 @@ static bool begin(int fd, uint64_t kind, const struct target *target, uint64_t *
     return true;
 }
 
-bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, uint64_t *mark)
+bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, const void *caller, uint64_t *mark)
 {
     *mark = 0;
     if (!process_acts || fd < 0 || addr == NULL || length < sizeof addr->sa_family ||
@@ -174,7 +174,8 @@ bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, uint64_t
         return true;
     }
     int saved = errno;
-    bool in = layer_current(__builtin_frame_address(0)) != NULL;
+    const struct layer *layer = layer_current(__builtin_frame_address(0));
+    bool in = layer != NULL && layer_covers(layer, caller);
     if (!process_readable(addr, length)) {
         return true;
     }

@@ -89,8 +89,11 @@ void flow_at_exit(void);
 
 /* ---- connecting (connect.c) --------------------------------------------------------------------------------------- */
 
-/* Before the real connect: false is a refusal, with errno set. *mark is for connect_told(). */
-bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, uint64_t *mark);
+/*
+ * Before the real connect: false is a refusal, with errno set. *mark is for connect_told(). caller: the hook's return
+ * address, which says whether a layer above is at work (layer_covers).
+ */
+bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, const void *caller, uint64_t *mark);
 /* After it; returns the result, errno as the real call left it. */
 int connect_told(int fd, uint64_t mark, int result);
 /* What the program read by SO_ERROR. */

@@ -1,0 +1,64 @@
+/*
+ * libcurl's easy interface.
+ */
+#include "hooks/hook.h"
+#include "track/curl.h"
+
+#include <stdarg.h>
+
+#define CALLER __builtin_return_address(0)
+#define FRAME  __builtin_frame_address(0)
+
+HOOK CURL *curl_easy_init(void)
+{
+    return curl_made(CALLER);
+}
+
+HOOK CURL *curl_easy_duphandle(CURL *easy)
+{
+    return curl_copied(easy, CALLER);
+}
+
+HOOK void curl_easy_reset(CURL *easy)
+{
+    curl_reset_options(easy, CALLER);
+}
+
+HOOK void curl_easy_cleanup(CURL *easy)
+{
+    curl_freed(easy, CALLER);
+}
+
+HOOK CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...)
+{
+    enum curl_type type = curl_type_of(option);
+    union curl_value value;
+    va_list list;
+
+    va_start(list, option);
+    if (type == CURL_TYPE_NUMBER) {
+        value.number = va_arg(list, long);
+    } else if (type == CURL_TYPE_OFFSET) {
+        value.offset = va_arg(list, curl_off_t);
+    } else {
+        value.pointer = va_arg(list, void *);
+    }
+    va_end(list);
+    return curl_set(easy, option, value, CALLER);
+}
+
+HOOK CURLcode curl_easy_getinfo(CURL *easy, CURLINFO info, ...)
+{
+    va_list list;
+
+    va_start(list, info);
+    void *value = va_arg(list, void *);
+
+    va_end(list);
+    return curl_get(easy, info, value, CALLER);
+}
+
+HOOK CURLcode curl_easy_perform(CURL *easy)
+{
+    return curl_perform(easy, CALLER, FRAME);
+}

@@ -1,0 +1,200 @@
+#include "track/curl.h"
+
+#include "real/real.h"
+#include "track/curl_handle.h"
+#include "track/curl_transfer.h"
+#include "track/process.h"
+
+#include <string.h>
+
+/* ---- which libcurl ------------------------------------------------------------------------------------------------ */
+
+/* The real function of the libcurl that the handle belongs to, or that the caller would have got. May be NULL. */
+#define REAL(function, handle, caller)                                                                                 \
+    ((handle) != NULL ? (handle)->api->function                                                                        \
+                      : ((union {                                                                                      \
+                            void *object;                                                                              \
+                            __typeof__(curl_##function) *function_;                                                    \
+                        }){.object = real_by_caller("curl_" #function, caller)})                                       \
+                            .function_)
+
+/* Does libcurl call itself? Then the handle is its own affair: it frees it unseen. */
+static bool is_libcurl(const struct curl_api *api, const void *caller)
+{
+    return (uintptr_t)caller >= api->range.from && (uintptr_t)caller < api->range.to;
+}
+
+/* ---- handles ------------------------------------------------------------------------------------------------------ */
+
+CURL *curl_made(const void *caller)
+{
+    const struct curl_handle *none = NULL;
+    __typeof__(curl_easy_init) *real = REAL(easy_init, none, caller);
+    CURL *easy = real != NULL ? real() : NULL;
+
+    if (easy == NULL || !process_acts) {
+        return easy;
+    }
+    const struct curl_api *api = curl_api_of(real);
+
+    if (api != NULL && !is_libcurl(api, caller)) {
+        (void)curl_handle_add(easy, api);
+    }
+    return easy;
+}
+
+CURL *curl_copied(CURL *easy, const void *caller)
+{
+    struct curl_handle *handle = curl_handle_find(easy);
+    __typeof__(curl_easy_duphandle) *real = REAL(easy_duphandle, handle, caller);
+
+    if (handle != NULL) {
+        curl_transfer_reopen(handle, easy);
+    }
+    CURL *copy = real != NULL ? real(easy) : NULL;
+
+    if (copy == NULL || handle == NULL || is_libcurl(handle->api, caller)) {
+        return copy;
+    }
+    struct curl_handle *added = curl_handle_add(copy, handle->api);
+
+    if (added != NULL) {
+        added->options = handle->options;
+    }
+    return copy;
+}
+
+void curl_reset_options(CURL *easy, const void *caller)
+{
+    struct curl_handle *handle = curl_handle_find(easy);
+    __typeof__(curl_easy_reset) *real = REAL(easy_reset, handle, caller);
+
+    if (real != NULL) {
+        real(easy);
+    }
+    if (handle != NULL) {
+        memset(&handle->options, 0, sizeof handle->options);
+        handle->refused = 0;
+        handle->closed = false;
+    }
+}
+
+void curl_freed(CURL *easy, const void *caller)
+{
+    struct curl_handle *handle = curl_handle_find(easy);
+    __typeof__(curl_easy_cleanup) *real = REAL(easy_cleanup, handle, caller);
+
+    /* First: once it is freed, another thread may get one of the same address. */
+    curl_handle_remove(easy);
+    if (real != NULL) {
+        real(easy);
+    }
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+enum curl_type curl_type_of(CURLoption option)
+{
+    if ((int)option < CURLOPTTYPE_OBJECTPOINT) {
+        return CURL_TYPE_NUMBER;
+    }
+    return (int)option >= CURLOPTTYPE_OFF_T && (int)option < CURLOPTTYPE_BLOB ? CURL_TYPE_OFFSET : CURL_TYPE_POINTER;
+}
+
+static void keep_protocols(struct curl_options *options, const char *text)
+{
+    size_t length = text != NULL ? strlen(text) : sizeof options->protocols_text;
+
+    options->protocols = CURL_PROTOCOLS_UNKNOWN;
+    if (length < sizeof options->protocols_text) {
+        memcpy(options->protocols_text, text, length + 1);
+        options->protocols = CURL_PROTOCOLS_TEXT;
+    }
+}
+
+/* libcurl took the option: what we go by changes with it. */
+static void keep_option(struct curl_handle *handle, CURLoption option, union curl_value value)
+{
+    struct curl_options *options = &handle->options;
+
+    switch (option) {
+    case CURLOPT_URL:
+        (void)curl_target_of_text(handle->api, value.pointer, &options->target);
+        break;
+    case CURLOPT_CURLU:
+        options->parts = value.pointer;
+        break;
+    case CURLOPT_PORT:
+        options->port = value.number >= 0 && value.number <= UINT16_MAX ? (uint16_t)value.number : 0;
+        break;
+    case CURLOPT_ERRORBUFFER:
+        options->error_buffer = value.pointer;
+        break;
+    case CURLOPT_UNIX_SOCKET_PATH:
+    case CURLOPT_ABSTRACT_UNIX_SOCKET:
+        options->unix_socket = value.pointer != NULL;
+        break;
+    case CURLOPT_PROTOCOLS:
+        options->protocols = CURL_PROTOCOLS_MASK;
+        options->protocols_mask = value.number;
+        handle->closed = false;
+        break;
+    case CURLOPT_PROTOCOLS_STR:
+        keep_protocols(options, value.pointer);
+        handle->closed = false;
+        break;
+    default:
+        break;
+    }
+}
+
+CURLcode curl_set(CURL *easy, CURLoption option, union curl_value value, const void *caller)
+{
+    struct curl_handle *handle = curl_handle_find(easy);
+    __typeof__(curl_easy_setopt) *real = REAL(easy_setopt, handle, caller);
+    enum curl_type type = curl_type_of(option);
+
+    if (real == NULL) {
+        return CURLE_FAILED_INIT;
+    }
+    CURLcode code = type == CURL_TYPE_NUMBER   ? real(easy, option, value.number)
+                    : type == CURL_TYPE_OFFSET ? real(easy, option, value.offset)
+                                               : real(easy, option, value.pointer);
+
+    if (handle != NULL && code == CURLE_OK) {
+        keep_option(handle, option, value);
+    }
+    return code;
+}
+
+CURLcode curl_get(CURL *easy, CURLINFO info, void *value, const void *caller)
+{
+    struct curl_handle *handle = curl_handle_find(easy);
+    __typeof__(curl_easy_getinfo) *real = REAL(easy_getinfo, handle, caller);
+    CURLcode code = real != NULL ? real(easy, info, value) : CURLE_FAILED_INIT;
+
+    /* A refused transfer looks like one that was refused: `curl --retry-connrefused` asks for this one. */
+    if (handle != NULL && handle->refused != 0 && info == CURLINFO_OS_ERRNO && code == CURLE_OK && value != NULL) {
+        *(long *)value = handle->refused;
+    }
+    return code;
+}
+
+/* ---- transfers ---------------------------------------------------------------------------------------------------- */
+
+CURLcode curl_perform(CURL *easy, const void *caller, const void *frame)
+{
+    struct curl_handle *handle = curl_handle_find(easy);
+
+    if (handle != NULL) {
+        return curl_transfer(handle, easy, frame);
+    }
+    __typeof__(curl_easy_perform) *real = REAL(easy_perform, handle, caller);
+
+    return real != NULL ? real(easy) : CURLE_FAILED_INIT;
+}
+
+bool curl_told_dns(const char *host, bool failed)
+{
+    return curl_handle_tell_dns(host, failed ? CURL_DNS_FAILED : CURL_DNS_OURS);
+}

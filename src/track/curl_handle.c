@@ -1,0 +1,152 @@
+#include "track/curl_handle.h"
+
+#include "real/real.h"
+#include "track/process.h"
+
+#include <string.h>
+
+/* How many places a handle may be in. None is ever skipped in a search, so giving one back leaves no trace. */
+#define WINDOW 32
+
+static struct curl_table {
+    uintptr_t keys[CURL_HANDLES]; /* 0 free */
+    struct curl_handle records[CURL_HANDLES];
+} * table;
+
+/* Transfers under way, so that the resolver's hook need not look through the table for nothing. */
+static uint32_t under_way;
+
+/* Pages come as they are used: a program with three handles has two or three. */
+static struct curl_table *table_get(void)
+{
+    struct curl_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+
+    if (now != NULL) {
+        return now;
+    }
+    struct curl_table *fresh =
+        real_mmap(NULL, sizeof *fresh, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (fresh == MAP_FAILED) {
+        return NULL;
+    }
+    if (!__atomic_compare_exchange_n(&table, &now, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        real_munmap(fresh, sizeof *fresh);
+        return now;
+    }
+    return fresh;
+}
+
+/* Handles are malloc's: their low bits say little. */
+static size_t first_place(uintptr_t key)
+{
+    return (size_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % CURL_HANDLES;
+}
+
+static size_t place_of(const struct curl_table *now, uintptr_t key)
+{
+    size_t first = first_place(key);
+
+    for (size_t i = 0; i < WINDOW; i++) {
+        size_t place = (first + i) % CURL_HANDLES;
+
+        if (__atomic_load_n(&now->keys[place], __ATOMIC_ACQUIRE) == key) {
+            return place;
+        }
+    }
+    return CURL_HANDLES;
+}
+
+struct curl_handle *curl_handle_find(const CURL *easy)
+{
+    struct curl_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+
+    if (now == NULL || easy == NULL) {
+        return NULL;
+    }
+    size_t place = place_of(now, (uintptr_t)easy);
+
+    return place < CURL_HANDLES ? &now->records[place] : NULL;
+}
+
+static void clear(struct curl_handle *handle)
+{
+    call_neutral(&handle->call);
+    curl_handle_under_way(handle, "");
+    memset(handle, 0, sizeof *handle);
+}
+
+struct curl_handle *curl_handle_add(const CURL *easy, const struct curl_api *api)
+{
+    struct curl_table *now = table_get();
+    uintptr_t key = (uintptr_t)easy;
+
+    if (now == NULL) {
+        return NULL;
+    }
+    curl_handle_remove(easy); /* one of this address that was freed unseen */
+    for (size_t i = 0; i < WINDOW; i++) {
+        size_t place = (first_place(key) + i) % CURL_HANDLES;
+        uintptr_t none = 0;
+
+        if (__atomic_compare_exchange_n(&now->keys[place], &none, key, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            now->records[place].api = api;
+            return &now->records[place];
+        }
+    }
+    return NULL;
+}
+
+void curl_handle_remove(const CURL *easy)
+{
+    struct curl_handle *handle = curl_handle_find(easy);
+
+    if (handle != NULL) {
+        clear(handle);
+        __atomic_store_n(&table->keys[handle - table->records], 0, __ATOMIC_RELEASE);
+    }
+}
+
+/* ---- what the resolver says --------------------------------------------------------------------------------------- */
+
+void curl_handle_under_way(struct curl_handle *handle, const char *host)
+{
+    bool was = handle->host[0] != '\0' && handle->forks == process_forks();
+
+    if (host[0] == '\0') {
+        handle->host[0] = '\0';
+        if (was) {
+            __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
+        }
+        return;
+    }
+    handle->forks = process_forks();
+    __atomic_store_n(&handle->dns, CURL_DNS_FINE, __ATOMIC_RELAXED);
+    memccpy(handle->host, host, '\0', sizeof handle->host - 1);
+    if (!was) {
+        __atomic_fetch_add(&under_way, 1, __ATOMIC_RELEASE);
+    }
+}
+
+bool curl_handle_tell_dns(const char *host, enum curl_dns dns)
+{
+    struct curl_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+    bool told = false;
+
+    if (now == NULL || __atomic_load_n(&under_way, __ATOMIC_ACQUIRE) == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < CURL_HANDLES; i++) {
+        struct curl_handle *handle = &now->records[i];
+
+        if (__atomic_load_n(&now->keys[i], __ATOMIC_ACQUIRE) == 0 || handle->forks != process_forks()) {
+            continue;
+        }
+        /* It may be changing while we read; the worst is that one transfer is not told, or told for nothing. */
+        if (strncmp(handle->host, host, sizeof handle->host) == 0) {
+            __atomic_store_n(&handle->dns, dns, __ATOMIC_RELAXED);
+            told = true;
+        }
+    }
+    return told;
+}

@@ -1,0 +1,59 @@
+/*
+ * What we remember of each easy handle that this process made: a fixed table, found by the handle's address. libcurl lets
+ * one thread at a time use a handle, so a record has one user; finding, taking and giving back need no lock. A full table
+ * means that further handles are not known, and are left to the hooks of the layers below.
+ */
+#ifndef TRACK_CURL_HANDLE_H
+#define TRACK_CURL_HANDLE_H
+
+#include "track/call.h"
+#include "track/curl_url.h"
+
+#define CURL_HANDLES   4096
+#define CURL_PROTOCOLS 96
+
+/* Which protocols the program allows: to be put back after a refusal. */
+enum curl_protocols { CURL_PROTOCOLS_DEFAULT, CURL_PROTOCOLS_MASK, CURL_PROTOCOLS_TEXT, CURL_PROTOCOLS_UNKNOWN };
+
+/* What the program set, and a reset forgets; a duplicate has it too. */
+struct curl_options {
+    struct curl_target target; /* of CURLOPT_URL */
+    CURLU *parts;              /* CURLOPT_CURLU, which wins; the program's own */
+    char *error_buffer;        /* CURLOPT_ERRORBUFFER, CURL_ERROR_SIZE bytes; the program's own */
+    uint16_t port;             /* CURLOPT_PORT, 0 none */
+    bool unix_socket;          /* the transfer goes to a path: no provider */
+    uint8_t protocols;         /* enum curl_protocols */
+    long protocols_mask;
+    char protocols_text[CURL_PROTOCOLS];
+};
+
+struct curl_handle {
+    const struct curl_api *api; /* whose it is */
+    struct curl_options options;
+    struct call call;     /* of the transfer under way */
+    char host[CURL_HOST]; /* of that transfer, while it is under way; "" none. Other threads read it */
+    uint32_t forks;       /* process_forks() when it began */
+    uint32_t dns;         /* enum curl_dns: what the resolver said of that host */
+    int refused;          /* errno of a refusal that was the handle's last transfer; 0: it was none */
+    bool closed;          /* its protocols are ours, not the program's */
+};
+
+enum curl_dns { CURL_DNS_FINE, CURL_DNS_OURS, CURL_DNS_FAILED };
+
+/* NULL: unknown. No system call, no lock. */
+struct curl_handle *curl_handle_find(const CURL *easy);
+/* For a handle that was just made; whatever stood under its address is gone. NULL: the table is full. */
+struct curl_handle *curl_handle_add(const CURL *easy, const struct curl_api *api);
+/* The handle is about to be freed. A call still under way (its transfer was jumped out of) ends neutral. */
+void curl_handle_remove(const CURL *easy);
+
+/*
+ * Every transfer under way to this host in this process is told what the resolver said. True if there is one. From any
+ * thread.
+ */
+bool curl_handle_tell_dns(const char *host, enum curl_dns dns);
+
+/* A transfer to this host begins, or ("") is over. */
+void curl_handle_under_way(struct curl_handle *handle, const char *host);
+
+#endif

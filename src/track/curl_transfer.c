@@ -1,0 +1,245 @@
+#include "track/curl_transfer.h"
+
+#include "track/curl_outcome.h"
+#include "track/layer.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- whose transfer ----------------------------------------------------------------------------------------------- */
+
+/* False: it has no host, or goes to a path. */
+static bool find_target(struct curl_handle *handle, struct curl_target *target)
+{
+    const struct curl_options *options = &handle->options;
+
+    if (options->unix_socket) {
+        return false;
+    }
+    if (options->parts != NULL) { /* the program may have changed what is in it: asked each time */
+        if (!curl_target_of_parts(handle->api, options->parts, target)) {
+            return false;
+        }
+    } else {
+        *target = options->target;
+    }
+    if (options->port != 0) {
+        target->port = options->port;
+    }
+    return target->host[0] != '\0';
+}
+
+static struct provider *find_provider(const struct curl_target *target)
+{
+    return provider_of(&(struct rules_target){.host = target->host, .port = target->port});
+}
+
+/* ---- refusing ----------------------------------------------------------------------------------------------------- */
+
+static CURLcode put_protocols(const struct curl_handle *handle, CURL *easy)
+{
+    const struct curl_options *options = &handle->options;
+
+    switch ((enum curl_protocols)options->protocols) {
+    case CURL_PROTOCOLS_TEXT:
+        return handle->api->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, options->protocols_text);
+    case CURL_PROTOCOLS_MASK:
+        return handle->api->easy_setopt(easy, CURLOPT_PROTOCOLS, options->protocols_mask);
+    case CURL_PROTOCOLS_DEFAULT:
+    case CURL_PROTOCOLS_UNKNOWN:
+        break;
+    }
+    return handle->api->easy_setopt(easy, CURLOPT_PROTOCOLS, (long)CURLPROTO_ALL);
+}
+
+void curl_transfer_reopen(struct curl_handle *handle, CURL *easy)
+{
+    if (handle->closed) {
+        handle->closed = put_protocols(handle, easy) != CURLE_OK;
+    }
+}
+
+/*
+ * libcurl itself fails the transfer, while it looks at the URL: before names, proxies, connections. So nothing of an
+ * earlier transfer is left for getinfo to show, and no connection of the handle's is touched.
+ */
+static CURLcode refuse(struct curl_handle *handle, CURL *easy, const struct provider *provider, const void *frame)
+{
+    CURLcode code = CURLE_UNSUPPORTED_PROTOCOL;
+
+    if (handle->api->easy_setopt(easy, CURLOPT_PROTOCOLS, (long)CURLPROTO_FILE) == CURLE_OK) {
+        bool entered = layer_enter(NULL, frame, &handle->api->range);
+
+        handle->closed = true;
+        code = handle->api->easy_perform(easy);
+        if (entered) {
+            layer_leave(frame);
+        }
+        curl_transfer_reopen(handle, easy);
+    }
+    if (code != CURLE_UNSUPPORTED_PROTOCOL) {
+        return code; /* libcurl had another objection: a bad URL stays one */
+    }
+    handle->refused = provider->settings.refuse_errno;
+    if (handle->options.error_buffer != NULL) {
+        call_refusal_text(provider, handle->options.error_buffer, CURL_ERROR_SIZE);
+    }
+    return CURLE_COULDNT_CONNECT;
+}
+
+/* ---- how it ended ------------------------------------------------------------------------------------------------- */
+
+static long get_number(const struct curl_handle *handle, CURL *easy, CURLINFO info)
+{
+    long value = 0;
+
+    return handle->api->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+static uint64_t get_offset(const struct curl_handle *handle, CURL *easy, CURLINFO info)
+{
+    curl_off_t value = 0;
+
+    return handle->api->easy_getinfo(easy, info, &value) == CURLE_OK && value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *get_text(const struct curl_handle *handle, CURL *easy, CURLINFO info)
+{
+    char *value = NULL;
+
+    return handle->api->easy_getinfo(easy, info, &value) == CURLE_OK && value != NULL ? value : "";
+}
+
+static bool went_elsewhere(const struct curl_handle *handle, CURL *easy, const struct curl_target *target)
+{
+    struct curl_target last;
+
+    if (get_number(handle, easy, CURLINFO_REDIRECT_COUNT) == 0) {
+        return false;
+    }
+    const char *url = get_text(handle, easy, CURLINFO_EFFECTIVE_URL);
+
+    return !curl_target_of_text(handle->api, url, &last) || strcmp(last.host, target->host) != 0;
+}
+
+static struct curl_facts gather(struct curl_handle *handle, CURL *easy, const struct curl_target *target, CURLcode code,
+                                int error)
+{
+    struct curl_facts facts = {.code = (int)code, .error = error};
+
+    if (target->http) {
+        long status = get_number(handle, easy, CURLINFO_RESPONSE_CODE);
+
+        facts.status = status >= 200 && status <= 999 ? (unsigned)status : 0;
+        facts.elsewhere = went_elsewhere(handle, easy, target);
+    }
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+        facts.dns_failed = __atomic_load_n(&handle->dns, __ATOMIC_RELAXED) == CURL_DNS_FAILED;
+        break;
+    case CURLE_COULDNT_CONNECT:
+        /* What libcurl says may be left from an earlier transfer: what the hooks below saw is better. */
+        if (facts.error == 0) {
+            facts.error = (int)get_number(handle, easy, CURLINFO_OS_ERRNO);
+        }
+        break;
+    case CURLE_OPERATION_TIMEDOUT:
+        facts.connected = get_text(handle, easy, CURLINFO_PRIMARY_IP)[0] != '\0';
+        facts.resolved = get_offset(handle, easy, CURLINFO_NAMELOOKUP_TIME_T) > 0;
+        break;
+    case CURLE_RECV_ERROR:
+        facts.tunnel = (unsigned)get_number(handle, easy, CURLINFO_HTTP_CONNECTCODE);
+        break;
+    default:
+        break;
+    }
+    return facts;
+}
+
+/* When the provider asked to be left alone until; ns from now, 0 not at all. */
+static uint64_t retry_after(const struct curl_handle *handle, CURL *easy, unsigned status)
+{
+    struct curl_header *header;
+    uint64_t ms = 0;
+
+    if (status != 429 && status < 500) {
+        return 0;
+    }
+    if (handle->api->easy_header != NULL &&
+        handle->api->easy_header(easy, "retry-after-ms", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+        const char *text = header->value;
+
+        for (; *text >= '0' && *text <= '9' && ms < UINT32_MAX; text++) {
+            ms = ms * 10 + (uint64_t)(*text - '0');
+        }
+        return ms * 1000000;
+    }
+    uint64_t seconds = get_offset(handle, easy, CURLINFO_RETRY_AFTER);
+
+    return (seconds < UINT32_MAX ? seconds : UINT32_MAX) * UINT64_C(1000000000);
+}
+
+/* From the end of the request to the first byte of its answer. Of several hops nobody knows. */
+static void tell_first_byte(struct curl_handle *handle, CURL *easy)
+{
+    uint64_t sent = get_offset(handle, easy, CURLINFO_PRETRANSFER_TIME_T);
+    uint64_t answered = get_offset(handle, easy, CURLINFO_STARTTRANSFER_TIME_T);
+
+    if (answered > sent && get_number(handle, easy, CURLINFO_REDIRECT_COUNT) == 0) {
+        call_first_byte(&handle->call, (answered - sent) * 1000);
+    }
+}
+
+static void finish(struct curl_handle *handle, CURL *easy, const struct curl_target *target, CURLcode code, int error)
+{
+    struct curl_facts facts = gather(handle, easy, target, code, error);
+    struct curl_outcome outcome = curl_outcome(&facts);
+
+    tell_first_byte(handle, easy);
+    if (outcome.by_status ||
+        (outcome.unless_status && facts.status != 0 && call_status_decides(&handle->call, facts.status))) {
+        call_status(&handle->call, facts.status, retry_after(handle, easy, facts.status));
+    } else if (outcome.outcome == PREBREAK_OK) {
+        call_ok(&handle->call);
+    } else if (outcome.outcome == PREBREAK_FAILED) {
+        call_failed(&handle->call, outcome.kind);
+    } else {
+        call_neutral(&handle->call);
+    }
+}
+
+/* ---- the transfer ------------------------------------------------------------------------------------------------- */
+
+CURLcode curl_transfer(struct curl_handle *handle, CURL *easy, const void *frame)
+{
+    struct curl_target target;
+    struct provider *provider = NULL;
+
+    curl_transfer_reopen(handle, easy);
+    handle->refused = 0;
+    (void)layer_current(frame);
+    layer_forget(&handle->call);
+    call_neutral(&handle->call); /* of a transfer that was jumped out of, or whose thread is gone */
+    if (handle->options.protocols != CURL_PROTOCOLS_UNKNOWN && find_target(handle, &target)) {
+        provider = find_provider(&target);
+    }
+    if (provider == NULL) {
+        return handle->api->easy_perform(easy);
+    }
+    if (!call_admit(&handle->call, provider)) {
+        return refuse(handle, easy, provider, frame);
+    }
+    if (!layer_enter(&handle->call, frame, &handle->api->range)) {
+        call_neutral(&handle->call);
+        return handle->api->easy_perform(easy);
+    }
+    curl_handle_under_way(handle, target.host);
+    CURLcode code = handle->api->easy_perform(easy);
+    int saved = errno;
+    int error = layer_leave(frame);
+
+    curl_handle_under_way(handle, "");
+    finish(handle, easy, &target, code, error);
+    errno = saved;
+    return code;
+}

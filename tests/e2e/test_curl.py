@@ -1,0 +1,316 @@
+"""libcurl's easy interface: one transfer is one call, whatever libcurl does below it."""
+
+import pathlib
+import subprocess
+import time
+
+import pytest
+
+from harness import BUILD, LIBRARY, which
+
+TRANSFERS = BUILD / "clients" / "transfers"
+PYTHON = "/usr/bin/python3"
+
+
+@pytest.fixture
+def acme(guarded, provider):
+    """acme.test on the provider, known by that name alone; what is `other.test` is nobody's."""
+    guarded.settings["PREBREAK_PROVIDERS"] = "acme acme.test"
+    guarded.names = {"acme.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]}
+    provider.acme = f"http://acme.test:{provider.port}/"
+    provider.other = f"http://other.test:{provider.port}/"
+    return guarded
+
+
+def transfers(guest, *words, **extra):
+    done = guest.run(TRANSFERS, *words, **extra)
+    assert done.returncode == 0, done.stderr
+    return [line.rstrip() for line in done.stdout.splitlines()]
+
+
+def total(guest, name="acme"):
+    return {key: value for key, value in guest.status(name)["total"].items() if value and key != "calls"}
+
+
+def failures(guest, name="acme"):
+    return {key: value for key, value in guest.status(name)["failures"].items() if value}
+
+
+def known(guest, provider):
+    """A first good call, so that the provider stands in the region and can be held."""
+    assert transfers(guest, f"url={provider.acme}", "perform") == ["0 200 0"]
+
+
+# ---- refusing ------------------------------------------------------------------------------------------------------------
+
+
+def test_refused_transfer_looks_refused_and_its_handle_works_after_release(acme, provider):
+    known(acme, provider)
+    # Given a program with one handle whose provider is held open after its first transfer
+    child = acme.start(
+        TRANSFERS, f"url={provider.acme}", "perform", "line", "perform", "line", "perform", stdin=subprocess.PIPE
+    )
+    assert child.stdout.readline() == "0 200 0 \n"
+    acme.prebreak("hold", "acme", "open")
+    child.stdin.write("\n")
+    child.stdin.flush()
+
+    # Then the next transfer is refused: nothing of the one before is left, and the buffer says why
+    said = child.stdout.readline()
+    assert said.startswith("7 0 111 prebreak: acme is held-open")
+    assert provider.requests() == 2
+
+    # And after release the same handle works again
+    acme.prebreak("release", "acme")
+    child.stdin.write("\n")
+    child.stdin.flush()
+    assert child.stdout.readline().startswith("0 200 0 ")
+    assert child.wait() == 0
+    assert total(acme) == {"ok": 3, "refused": 1}
+
+
+@pytest.mark.parametrize("limit", ["protocols=http,file", "mask=1025", "dup"])
+def test_refusal_puts_the_programs_protocols_back(acme, provider, limit):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+
+    said = transfers(
+        acme, limit, f"url={provider.acme}", "perform",
+        f"url={provider.other}", "perform", "url=file:///etc/hostname", "perform", "url=ftp://127.0.0.1:1/", "perform",
+    )  # fmt: skip
+
+    # Refused, then HTTP and files work as before, and FTP is as forbidden or allowed as the program had it
+    assert said[0].startswith("7 0 111 prebreak: ")
+    assert said[1].startswith("0 200 ")
+    assert said[2].startswith("0 0 ")
+    assert said[3].startswith("7 0 111 Failed" if limit == "dup" else "1 0 ")
+
+
+def test_duplicate_has_its_originals_url_and_error_buffer(acme, provider):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+
+    said = transfers(acme, f"url={provider.acme}", "dup", "perform", "other", "perform")
+
+    assert [line.startswith("7 0 111 prebreak: acme") for line in said] == [True, True]
+    assert total(acme)["refused"] == 2
+
+
+def test_reset_forgets_the_error_buffer_and_the_refusal(acme, provider):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+
+    said = transfers(acme, f"url={provider.acme}", "perform", "reset", "perform", f"url={provider.acme}", "perform")
+
+    assert said[0].startswith("7 0 111 prebreak: ")
+    assert said[1] == "3 0 0"  # no URL any more; the buffer is not libcurl's, nor ours
+    assert said[2] == "7 0 111"
+
+
+def test_url_handle_names_the_provider_and_wins_over_the_url(acme, provider):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+
+    said = transfers(
+        acme, f"url={provider.other}", f"curlu={provider.acme}", "perform", "nocurlu", f"url={provider.other}", "perform"
+    )
+
+    assert said[0].startswith("7 0 111 prebreak: acme")
+    assert said[1].startswith("0 200 ")
+
+
+def test_url_without_a_scheme_has_its_host_for_a_provider(acme, provider):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+
+    assert transfers(acme, f"url=ACME.test.:{provider.port}/x", "perform")[0].startswith("7 0 111 prebreak: acme")
+
+
+def test_bad_url_stays_a_bad_url_and_is_no_call(acme, provider):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+
+    said = transfers(acme, "url=http://acme.test:99999999/", "perform", "url=http:///", "perform")
+
+    assert [line[:6] for line in said] == ["3 0 0"] * 2
+    assert total(acme) == {"ok": 1}
+
+
+def test_unix_socket_is_no_call_to_the_host_in_the_url(acme, provider, tmp_path):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+
+    said = transfers(acme, f"unix={tmp_path}/nobody", f"url={provider.acme}", "perform")
+
+    assert said[0].startswith("7 0 2 Failed to connect")
+    assert total(acme) == {"ok": 1}
+
+
+def test_curl_retries_a_refused_transfer_as_it_does_a_refused_connection(acme, provider):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open", "--for", "3s")
+
+    done = acme.run("curl", "-sS", "--retry", 9, "--retry-connrefused", "--retry-delay", 1, "-w", "%{http_code}",
+                    "-o", "/dev/null", provider.acme)  # fmt: skip
+
+    assert done.returncode == 0 and done.stdout == "200"
+    assert "prebreak: acme is held-open" in done.stderr
+    assert total(acme)["refused"] >= 2
+
+
+# ---- counting ------------------------------------------------------------------------------------------------------------
+
+
+def test_kept_alive_transfers_are_a_call_each_and_an_idle_close_is_none(acme, provider):
+    provider.set(idle=200)
+    words = [f"url={provider.acme}", "perform", "perform", "perform"]
+    child = acme.start(TRANSFERS, *words, "line", "perform", stdin=subprocess.PIPE)
+    assert [child.stdout.readline() for _ in range(3)] == ["0 200 0 \n"] * 3
+    assert provider.report()["connections"] == 1
+
+    # When the server closes the idle connection, and the handle is used again
+    time.sleep(1)
+    child.stdin.write("\n")
+    child.stdin.flush()
+    assert child.stdout.readline().startswith("0 200 ")
+    assert child.wait() == 0
+    assert total(acme) == {"ok": 4}
+    assert provider.report()["connections"] == 2
+
+
+@pytest.mark.parametrize(
+    "script, words, said, outcome, kind",
+    [
+        ({"status": 404}, [], "0 404", "ok", None),
+        ({"status": 503}, [], "0 503", "failed", "status"),
+        ({"status": 504}, [], "0 504", "failed", "timeout"),
+        ({"status": 501}, [], "0 501", "ok", None),
+        ({"status": 409}, [], "0 409", "neutral", None),
+        ({"action": "reset"}, [], "56 0", "failed", "reset"),
+        ({"action": "eof"}, [], "52 0", "failed", "reset"),
+        ({"action": "half"}, [], "18 200", "failed", "reset"),
+        ({"action": "half", "status": 503}, [], "18 503", "failed", "status"),
+        ({"action": "hang"}, ["timeout=300"], "28 0", "failed", "timeout"),
+        ({}, ["connect-only"], "0 0", "ok", None),
+    ],
+)
+def test_outcome_is_read_from_code_and_status(acme, provider, script, words, said, outcome, kind):
+    provider.set(**script)
+
+    assert transfers(acme, *words, f"url={provider.acme}", "perform")[0].startswith(said)
+
+    assert total(acme) == {outcome: 1}
+    assert failures(acme) == ({kind: 1} if kind else {})
+    assert acme.status("acme")["inflight"] == 0
+
+
+def test_refused_connection_fails_and_a_name_that_does_not_exist_is_neutral(acme, provider):
+    provider.listener("refuse")
+    acme.settings["PREBREAK_PROVIDERS"] = "acme acme.test nowhere.invalid"
+
+    assert transfers(acme, f"url={provider.acme}", "perform")[0].startswith("7 0 111 ")
+    assert total(acme) == {"failed": 1} and failures(acme) == {"connect": 1}
+
+    assert transfers(acme, "url=http://nowhere.invalid/", "perform")[0].startswith("6 0 ")
+    assert total(acme) == {"failed": 1, "neutral": 1}
+
+
+def test_dead_first_address_is_not_held_against_a_name_that_answers(acme, provider):
+    assert transfers(
+        acme, f"resolve=acme.test:{provider.port}:127.0.0.3,127.0.0.1", f"url={provider.acme}", "perform"
+    )[0].startswith("0 200 ")
+    assert total(acme) == {"ok": 1}
+
+
+def test_what_another_host_does_after_a_redirect_is_not_held_against_the_first(acme, provider):
+    provider.set("acme.test", status=302, header=f"Location:{provider.other}")
+    provider.set("other.test", status=503)
+
+    said = transfers(acme, "follow", f"url={provider.acme}", "perform")
+
+    assert said[0].startswith("0 503 ")
+    assert total(acme) == {"ok": 1}
+
+
+def test_callback_that_connects_on_its_own_makes_a_call_of_its_own(acme, provider, provider_on):
+    other = provider_on()
+    acme.settings["PREBREAK_PROVIDERS"] = f"database 127.0.0.1:{other.port}; acme acme.test"
+
+    assert transfers(acme, f"url={provider.acme}", f"call={other.port}", "perform") == ["0 200 0", "0 200 0"]
+
+    assert total(acme) == {"ok": 2}
+    assert total(acme, "database") == {"ok": 1}
+
+
+def test_transfer_that_is_jumped_out_of_is_neutral_and_hides_nothing_later(acme, provider):
+    provider.set(body=100)
+
+    said = transfers(acme, f"url={provider.acme}", "jump", "new", f"url={provider.acme}", "perform", "other", "new")
+
+    assert said == ["jumped", "0 200 0"]
+    assert total(acme) == {"ok": 1, "neutral": 1}
+    assert acme.status("acme")["inflight"] == 0
+
+
+def test_parallel_transfers_of_the_curl_command_are_counted_once_each(acme, provider):
+    done = acme.run("curl", "-sZ", "-o", "/dev/null", "-o", "/dev/null", "-o", "/dev/null", *[provider.acme] * 3)
+
+    assert done.returncode == 0, done.stderr
+    assert provider.requests() == 3
+    assert total(acme) == {"ok": 3}
+
+
+# ---- several libcurls ----------------------------------------------------------------------------------------------------
+
+PYCURL = """
+import pycurl, sys
+for url in sys.argv[1:]:
+    handle = pycurl.Curl()
+    handle.setopt(pycurl.URL, url)
+    handle.setopt(pycurl.WRITEFUNCTION, lambda data: None)
+    try:
+        handle.perform()
+        print(handle.getinfo(pycurl.RESPONSE_CODE))
+    except pycurl.error as error:
+        print(error.args[0], error.args[1], handle.getinfo(pycurl.OS_ERRNO))
+"""
+
+# The other flavour comes first in the global scope: what is found there is the wrong one.
+FLAVOURS = {"alone": [], "beside OpenSSL's": ["libcurl.so.4"]}
+
+
+@pytest.mark.parametrize("preloads", FLAVOURS.values(), ids=FLAVOURS.keys())
+def test_pycurl_is_refused_and_counted_by_its_own_libcurl(acme, provider, preloads):
+    environment = acme.environment()
+    environment["LD_PRELOAD"] = ":".join([environment["LD_PRELOAD"], *preloads])
+
+    def run():
+        done = subprocess.run(
+            [PYTHON, "-c", PYCURL, provider.acme, provider.acme], env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    assert run() == ["200", "200"]
+    acme.prebreak("hold", "acme", "open")
+    said = run()
+    assert [line.startswith("7 prebreak: acme is held-open") and line.endswith(" 111") for line in said] == [True, True]
+    assert total(acme) == {"ok": 2, "refused": 2}
+
+
+def test_git_speaks_through_the_multi_interface_and_is_refused_at_the_socket(acme, provider):
+    if which("git") is None:
+        pytest.skip("needs git")
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+
+    done = acme.run("git", "ls-remote", provider.acme + "x.git", GIT_TERMINAL_PROMPT=0)
+
+    assert done.returncode != 0 and provider.requests() == 1
+    assert total(acme)["refused"] >= 1
+
+
+def test_library_itself_needs_no_libcurl():
+    needed = subprocess.run(["readelf", "-dW", LIBRARY], capture_output=True, text=True, check=True).stdout
+    assert "libcurl" not in needed
+    assert pathlib.Path(LIBRARY).exists()
