@@ -229,10 +229,12 @@ static void told(void *context, int slot, const struct breaker_change *change)
     provider_tell_slot(context, slot, change);
 }
 
-static void look(const struct breaker_caller *who)
+static void look(void)
 {
     struct state *state = process_state();
-    attempt_sweep(who->now);
+    struct breaker_caller who; /* the caller's own was filled before there was a state, perhaps */
+    process_caller(&who);
+    attempt_sweep(who.now);
     if (confined || state == NULL) {
         return;
     }
@@ -241,7 +243,7 @@ static void look(const struct breaker_caller *who)
         state = map_state(state);
     }
     if (state->region != NULL) {
-        state_look(state, who, told, state);
+        state_look(state, &who, told, state);
     }
 }
 
@@ -254,7 +256,7 @@ void process_look(const struct breaker_caller *who)
     }
     if (__atomic_compare_exchange_n(&looked, &last, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         int saved = errno;
-        look(who);
+        look();
         errno = saved;
     }
 }
