@@ -52,8 +52,8 @@ enum state_trouble build_reserve(int fd, uint64_t size);
 
 /* ---- map.c ------------------------------------------------------------------------------------------------------ */
 
-/* The region in a checked file, mapped, or as it was mapped before. NULL: no memory. */
-struct prebreak_region *map_file(int fd, const struct stat *status);
+/* The region in a checked file, mapped, or as it was mapped before (not *fresh). NULL: no memory. */
+struct prebreak_region *map_file(int fd, const struct stat *status, bool *fresh);
 /* This process's private region, one for good. NULL: no memory. */
 struct prebreak_region *map_private(void);
 /* One state less uses it: unmapped with the last one. */

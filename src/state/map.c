@@ -38,10 +38,11 @@ static struct prebreak_region *map(int fd, int flags)
     return region == MAP_FAILED ? NULL : region;
 }
 
-struct prebreak_region *map_file(int fd, const struct stat *status)
+struct prebreak_region *map_file(int fd, const struct stat *status, bool *fresh)
 {
     struct prebreak_region *region;
 
+    *fresh = false;
     for (int i = 0; i < MAPS; i++) {
         region = __atomic_load_n(&maps[i].region, __ATOMIC_ACQUIRE);
         if (region && maps[i].device == status->st_dev && maps[i].inode == status->st_ino) {
@@ -51,6 +52,7 @@ struct prebreak_region *map_file(int fd, const struct stat *status)
     }
     region = map(fd, MAP_SHARED);
     if (region) {
+        *fresh = true;
         note(status, region);
     }
     return region;

@@ -64,15 +64,21 @@ static void leave(struct found *found)
 }
 
 /* Maps what was found sound. Its space is there unless somebody copied the file with holes: a SIGBUS to come. */
-static enum state_trouble attach(struct state *state, const struct found *found)
+static enum state_trouble attach(struct state *state, const struct found *found, enum state_open how)
 {
+    bool fresh;
+
     if ((uint64_t)found->status.st_blocks * 512 < sizeof(struct prebreak_region)) {
         enum state_trouble trouble = build_reserve(found->fd, sizeof(struct prebreak_region));
         if (trouble != STATE_SOUND) {
             return trouble;
         }
     }
-    state->region = map_file(found->fd, &found->status);
+    state->region = map_file(found->fd, &found->status, &fresh);
+    /* Under our pid there is only what another process left that had the number, unless we were here before. */
+    if (fresh && how == STATE_CREATE) {
+        look_disown(state);
+    }
     return state->region ? STATE_SOUND : STATE_NO_MEMORY;
 }
 
@@ -86,7 +92,7 @@ static enum state_trouble share(struct state *state, const char *path, enum stat
     for (int tries = 0; tries < OPEN_TRIES; tries++) {
         trouble = find(path, state->uid, found);
         if (trouble == STATE_SOUND) {
-            return attach(state, found);
+            return attach(state, found, how);
         }
         if (how != STATE_CREATE || (trouble != STATE_ABSENT && !found->earlier)) {
             return trouble;
@@ -150,9 +156,6 @@ enum state_trouble state_open(struct state *state, const char *path, enum state_
     state->shared = state->trouble == STATE_SOUND;
     if (!state->shared && how == STATE_CREATE) {
         state->region = map_private();
-    }
-    if (state->region && how == STATE_CREATE) {
-        look_disown(state);
     }
     errno = saved;
     return state->trouble;

@@ -61,8 +61,8 @@ enum state_open {
  * at the path is left alone, and PATH.v1 (our version) is used beside it.
  *
  * A process may open as often as it likes: what it has mapped once (a file, or its private region) it maps never again,
- * so that one which changes its uid to and fro does not fill its address space. Calls that this pid left in the
- * region's table (another process had the number before) are freed as neutral.
+ * so that one which changes its uid to and fro does not fill its address space. When it first maps a region, the
+ * calls that stand there under its pid (another process had the number before) are freed as neutral.
  */
 enum state_trouble state_open(struct state *state, const char *path, enum state_open how);
 /*

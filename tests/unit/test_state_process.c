@@ -350,23 +350,41 @@ START_TEST(calls_of_another_namespace_are_left_to_it)
 }
 END_TEST
 
-START_TEST(calls_under_our_own_number_are_a_dead_ones_when_we_open_or_were_forked)
+/* Two calls under this process's pid and one under another's. */
+static struct breaker_caller leave_calls(void)
 {
     struct breaker_caller who = begin_calls();
-    struct state other;
 
     call_out(who, state.pid, state.pid_ns);
     call_out(who, state.pid, state.pid_ns);
     call_out(who, state.pid ^ 1, state.pid_ns);
+    return who;
+}
+
+START_TEST(calls_under_our_own_number_are_a_dead_ones_when_we_have_just_begun_or_were_forked)
+{
+    struct breaker_caller who = leave_calls();
+
     if (_i == 0) {
-        ck_assert_int_eq(state_open(&other, region_path, STATE_EXISTING), STATE_SOUND); /* the command has no calls */
-        ck_assert_uint_eq(view_now(who.now).inflight, 3);
-        ck_assert_int_eq(state_open(&other, region_path, STATE_CREATE), STATE_SOUND);
+        state_close(&state); /* as in a process that has not been here yet */
+        ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
+        breaker.words = &state.region->slot[breaker.slot].breaker;
+        breaker.inflight = state.region->inflight;
     } else {
         state_forked(&state);
     }
     ck_assert_uint_eq(view_now(who.now).inflight, 1);
     ck_assert_uint_eq(view_now(who.now).outcome[PREBREAK_NEUTRAL], 2);
+}
+END_TEST
+
+START_TEST(calls_under_our_own_number_are_ours_when_we_have_been_here_all_the_time)
+{
+    struct breaker_caller who = leave_calls();
+    struct state again;
+
+    ck_assert_int_eq(state_open(&again, region_path, _i ? STATE_CREATE : STATE_EXISTING), STATE_SOUND);
+    ck_assert_uint_eq(view_now(who.now).inflight, 3);
 }
 END_TEST
 
@@ -403,7 +421,9 @@ int main(void)
     tcase_add_test(processes, overdue_calls_of_the_living_fail_and_the_change_is_told);
     tcase_add_test(processes, calls_of_the_dead_are_lost_and_say_nothing);
     tcase_add_test(processes, calls_of_another_namespace_are_left_to_it);
-    tcase_add_loop_test(processes, calls_under_our_own_number_are_a_dead_ones_when_we_open_or_were_forked, 0, 2);
+    tcase_add_loop_test(processes, calls_under_our_own_number_are_a_dead_ones_when_we_have_just_begun_or_were_forked, 0,
+                        2);
+    tcase_add_loop_test(processes, calls_under_our_own_number_are_ours_when_we_have_been_here_all_the_time, 0, 2);
     tcase_add_test(processes, calls_of_slots_that_are_none_are_not_waited_for);
     suite_add_tcase(suite, processes);
     return fixture_run(suite);
