@@ -127,6 +127,7 @@ static double refusal_chance(const struct breaker_view *view)
 static void show_decision(const struct call *call)
 {
     double chance = call->view == NULL ? 0 : refusal_chance(call->view);
+    bool probes = call->view != NULL && call->view->phase == PREBREAK_OPEN;
     double enforced = chance * call->match->settings->enforce / UINT16_MAX;
     if (call->mode == PREBREAK_MODE_OFF) {
         field("a call", "passes and is not looked at");
@@ -135,7 +136,7 @@ static void show_decision(const struct call *call)
     } else if (call->mode == PREBREAK_MODE_OBSERVE) {
         printf(LABEL "passes; enforcing would refuse %u%% of them\n", "a call", percent(chance));
     } else if (enforced >= 1) {
-        field("a call", call->view->phase == PREBREAK_OPEN ? "is refused, unless it is a probe" : "is refused");
+        field("a call", probes ? "is refused, unless it is a probe" : "is refused");
     } else {
         printf(LABEL "is refused in %u%% of cases\n", "a call", percent(enforced));
     }
@@ -189,6 +190,12 @@ static uint64_t clock_now(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* Settings are one and the same where their bytes are: a slot's identity is a hash of these. */
+static bool same_bytes(const void *one, const void *other, size_t size)
+{
+    return memcmp(one, other, size) == 0;
+}
+
 /* The breaker of this name and these settings, without making one. */
 static bool find_breaker(struct state *state, const struct rules_match *match, struct prebreak_settings *settings,
                          struct breaker *breaker)
@@ -197,7 +204,7 @@ static bool find_breaker(struct state *state, const struct rules_match *match, s
         char name[PREBREAK_NAME];
         if (state_name(state, slot, name) && strcmp(name, match->name) == 0 &&
             state_breaker(state, slot, NULL, settings, breaker) &&
-            memcmp(settings, &match->settings->breaker, sizeof(*settings)) == 0) {
+            same_bytes(settings, &match->settings->breaker, sizeof(*settings))) {
             return true;
         }
     }

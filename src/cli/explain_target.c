@@ -126,6 +126,7 @@ static void match_addresses(const struct rules *rules, struct rules_target *targ
         address_bytes(info, address);
         target->address = address;
         (void)rules_match(rules, target, &one);
+        target->address = NULL;
         if (info == found) {
             *match = one;
             getnameinfo(info->ai_addr, info->ai_addrlen, resolved, (socklen_t)size, NULL, 0, NI_NUMERICHOST);
