@@ -2,6 +2,7 @@
  * Names resolved to addresses.
  */
 #include "hooks/hook.h"
+#include "track/dns.h"
 #include "track/resolve.h"
 
 HOOK int getaddrinfo(const char *restrict node, const char *restrict service, const struct addrinfo *restrict hints,
@@ -10,6 +11,8 @@ HOOK int getaddrinfo(const char *restrict node, const char *restrict service, co
     int error = real_getaddrinfo(node, service, hints, result);
     if (error == 0) {
         resolve_told(node, hints, *result);
+    } else {
+        dns_failed(node, service, hints != NULL ? hints->ai_flags : 0, error);
     }
     return error;
 }

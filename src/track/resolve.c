@@ -2,6 +2,7 @@
  * See resolve.h.
  */
 #include "track/resolve.h"
+#include "track/dns.h"
 #include "track/names.h"
 #include "track/process.h"
 #include <errno.h>
@@ -22,6 +23,7 @@ void resolve_told(const char *node, const struct addrinfo *hints, const struct a
         }
     }
     names_resolved(node, addresses, count);
+    dns_resolved(node);
     errno = saved;
 }
 
@@ -54,5 +56,6 @@ void resolve_host_told(const char *name, const struct hostent *host)
         }
     }
     names_resolved(name, addresses, count);
+    dns_resolved(name);
     errno = saved;
 }

@@ -314,3 +314,46 @@ def test_library_itself_needs_no_libcurl():
     needed = subprocess.run(["readelf", "-dW", LIBRARY], capture_output=True, text=True, check=True).stdout
     assert "libcurl" not in needed
     assert pathlib.Path(LIBRARY).exists()
+
+
+# ---- names that do not resolve ---------------------------------------------------------------------------------------------
+
+
+def without_resolver(guest, tmp_path, *command):
+    """Nobody answers at the resolver's address; other.test stands in the hosts file."""
+    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+    (tmp_path / "hosts.own").write_text("127.0.0.1 other.test\n")
+    script = """
+mount --bind resolv.conf /etc/resolv.conf && mount --bind hosts.own /etc/hosts || exit 99
+LD_PRELOAD=$GUARD exec "$@"
+"""
+    return guest.run("unshare", "-m", "sh", "-c", script, "sh", *command, GUARD=LIBRARY, LD_PRELOAD=None)
+
+
+def test_silent_resolver_is_held_against_a_name_only_if_it_answers_for_others(acme, provider, need_namespaces, tmp_path):
+    acme.settings["PREBREAK_PROVIDERS"] = "lost lost.test"
+    fate = ["-s", "-o", "/dev/null", "http://lost.test/"]
+
+    # While nothing resolves it is our network's fault
+    assert without_resolver(acme, tmp_path, "curl", *fate).returncode == 6
+    assert total(acme, "lost") == {"neutral": 1}
+
+    # When the same process has just resolved another name, it is the name's
+    done = without_resolver(acme, tmp_path, "curl", "-s", "-o", "/dev/null", provider.other, "--next", *fate)
+    assert done.returncode == 6
+    assert total(acme, "lost") == {"neutral": 1, "failed": 1}
+    assert failures(acme, "lost") == {"dns": 1}
+
+
+def test_name_that_does_not_resolve_fails_once_without_libcurl_too(acme, provider, need_namespaces, tmp_path):
+    acme.settings["PREBREAK_PROVIDERS"] = "lost lost.test"
+    script = """
+import socket
+for name in 'other.test', 'lost.test':
+    try:
+        socket.getaddrinfo(name, 80)
+    except socket.gaierror as error:
+        print(error.errno == socket.EAI_AGAIN)
+"""
+    assert without_resolver(acme, tmp_path, PYTHON, "-c", script).stdout == "True\n"
+    assert failures(acme, "lost") == {"dns": 1}
