@@ -86,7 +86,9 @@ static size_t escape(unsigned char c, char *out)
         out[0] = (char)c;
         return 1;
     }
-    memcpy(out, "\\u00", 4);
+    out[0] = '\\';
+    out[1] = 'u';
+    out[2] = out[3] = '0';
     out[4] = hex[c >> 4];
     out[5] = hex[c & 15];
     return 6;

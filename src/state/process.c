@@ -13,11 +13,13 @@
 uint32_t process_namespace(void)
 {
     struct stat status;
+    uint64_t inode; /* ino_t is shorter in a process of 32 bits */
 
     if (real_stat("/proc/self/ns/pid", &status) != 0) {
         return 0;
     }
-    return (uint32_t)state_hash(0, &status.st_ino, sizeof status.st_ino);
+    inode = status.st_ino;
+    return (uint32_t)state_hash(0, &inode, sizeof inode);
 }
 
 /* ---- /proc/PID/stat --------------------------------------------------------------------------------------------- */

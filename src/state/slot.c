@@ -48,17 +48,8 @@ static bool ready(const struct prebreak_region *region, int slot)
 /* What is in a ready slot is this provider's, and not that of another one with the same hash. */
 static bool same(const struct prebreak_slot *slot, const struct wanted *wanted)
 {
-    union {
-        char name[PREBREAK_NAME];
-        struct prebreak_settings settings;
-    } kept;
-
-    words_read(kept.name, slot->name, sizeof kept.name);
-    if (memcmp(kept.name, wanted->name, sizeof kept.name) != 0) {
-        return false;
-    }
-    words_read(&kept.settings, &slot->settings, sizeof kept.settings);
-    return memcmp(&kept.settings, wanted->settings, sizeof kept.settings) == 0;
+    return words_equal(slot->name, wanted->name, sizeof wanted->name) &&
+           words_equal(&slot->settings, wanted->settings, sizeof *wanted->settings);
 }
 
 static void fill(struct prebreak_slot *slot, const struct wanted *wanted)

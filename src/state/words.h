@@ -45,6 +45,17 @@ static inline void words_write(void *to, const void *from, size_t bytes)
     }
 }
 
+static inline bool words_equal(const void *theirs, const void *ours, size_t bytes)
+{
+    const word_alias *one = theirs, *other = ours;
+    uint64_t difference = 0;
+
+    for (size_t i = 0; i < bytes / sizeof *one; i++) {
+        difference |= __atomic_load_n(one + i, __ATOMIC_RELAXED) ^ other[i];
+    }
+    return difference == 0;
+}
+
 static inline void words_clear(void *to, size_t bytes)
 {
     word_alias *theirs = to;
