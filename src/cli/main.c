@@ -68,7 +68,7 @@ static int print_usage(void)
     }
     puts("\n"
          "options:\n"
-         "  -u, --user USER  another user's region instead of one's own (root)\n"
+         "  -u, --user USER  another user's region, /dev/shm/prebreak-UID, instead of one's own (root)\n"
          "  -a, --all        every user's (root)\n"
          "  -h, --help       this text; `prebreak COMMAND --help` tells about one, with examples\n"
          "  -V, --version    the version\n"

@@ -3,11 +3,14 @@
 import json
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import threading
 
 import pytest
+
+import harness
 
 BUILD = pathlib.Path(os.environ.get("PREBREAK_BUILD", "build")).resolve()
 PREBREAK = str(BUILD / "prebreak")
@@ -426,6 +429,54 @@ def test_follow_ends_in_peace_when_its_reader_goes(follower):
     follower.stdout.close()
     assert follower.wait(10) == 0
     assert follower.stderr.read() == ""
+
+
+# ---- providers that were called ---------------------------------------------------------------------------------------
+
+
+def test_two_rules_of_one_name_are_two_breakers_that_can_be_told_apart(guarded, provider):
+    for rule in ("acme 127.0.0.1", "acme 127.0.0.1 trip=5"):
+        guarded.run(harness.CALL, "127.0.0.1", provider.port, PREBREAK_PROVIDERS=rule, check=True)
+    status = json.loads(guarded.prebreak("status", "--json").stdout)
+    assert [one["name"] for one in status["providers"]] == ["acme", "acme"]
+    assert sorted("trip=5 " in one["settings"] for one in status["providers"]) == [False, True]
+    assert "trip=5 " in guarded.prebreak("status", "acme").stdout
+    guarded.prebreak("reset", "acme")
+    assert guarded.prebreak("events").stdout.count("event=reset") == 2
+
+
+def test_the_mode_of_a_provider_is_that_of_those_who_call_it(guarded, provider):
+    guarded.prebreak("state", "--recreate")
+    guarded.prebreak("hold", "acme", "open")
+    guarded.run(harness.CALL, "127.0.0.1", provider.port, PREBREAK_PROVIDERS="acme 127.0.0.1", PREBREAK_MODE="observe")
+    assert guarded.status("acme")["mode"] == "observe"
+    assert guarded.status("acme")["total"]["would_refuse"] == 1
+
+
+def test_a_running_program_is_counted(guarded, provider):
+    program = guarded.start(harness.CALL, "--wait", "127.0.0.1", provider.port, stdin=subprocess.PIPE)
+    program.stdin.write("\n")
+    program.stdin.flush()
+    program.stdout.readline()
+    assert ", 1 process\n" in guarded.prebreak("status").stdout
+    program.kill()
+    program.wait()
+    assert ", 0 processes\n" in guarded.prebreak("status").stdout
+
+
+@pytest.mark.parametrize("environment, coloured", [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_only_a_terminal_is_shown_colour(guarded, provider, environment, coloured):
+    guarded.run(harness.CALL, "127.0.0.1", provider.port, PREBREAK_PROVIDERS="acme 127.0.0.1", check=True)
+    guarded.prebreak("hold", "acme", "open")
+    ours, theirs = pty.openpty()
+    env = {"TERM": "xterm", **guarded.settings, **environment}
+    assert subprocess.run([PREBREAK, "status"], env=env, stdout=theirs, timeout=30, check=False).returncode == 0
+    os.close(theirs)
+    shown = os.read(ours, 65536)
+    os.close(ours)
+    assert (b"\033[1;31mheld-open\033[0m" in shown) == coloured
+    assert (b"\033" in shown) == coloured
+    assert "\033" not in guarded.prebreak("status").stdout
 
 
 # ---- other users ------------------------------------------------------------------------------------------------------
