@@ -14,18 +14,19 @@
 static const char hold_help[] =
     "usage: prebreak [-u USER | --all] hold NAME open|closed [--for DURATION]\n"
     "\n"
-    "Holds a provider's breaker open (refuse every call) or closed (let every call pass), whatever its policy says. "
-    "All\n"
-    "processes obey at their next call. Counting goes on. NAME need not have been called yet.\n"
+    "Holds a provider's breaker open (refuse every call) or closed (let every call\n"
+    "pass), whatever its policy says. All processes obey at their next call.\n"
+    "Counting goes on. NAME need not have been called yet.\n"
     "\n"
-    "  --for DURATION  the hold ends by itself after 30s, 10m, 2h...; without it, it stays until `prebreak release "
-    "NAME`\n"
+    "  --for DURATION  the hold ends by itself after 30s, 10m, 2h...; without it, it\n"
+    "                  stays until `prebreak release NAME`\n"
     "\n"
     "examples:\n"
     "  prebreak hold payments open --for 30m   # they announced maintenance\n"
     "  prebreak hold openai closed             # let it through, we know better\n"
     "\n"
-    "exit status: 0, 1 no room for another hold, 64 bad usage, 69 no state, 77 no permission\n";
+    "exit status: 0, 1 no room for another hold, 64 bad usage, 69 no state, 77 no\n"
+    "permission\n";
 
 static const struct option hold_options[] = {
     {"for", required_argument, NULL, 'f'},
@@ -112,12 +113,14 @@ int command_hold(int argc, char **argv)
 static const char release_help[] =
     "usage: prebreak [-u USER | --all] release NAME\n"
     "\n"
-    "Ends what `prebreak hold NAME` began: the breaker decides again, from what it has counted meanwhile.\n"
+    "Ends what `prebreak hold NAME` began: the breaker decides again, from what it\n"
+    "has counted meanwhile.\n"
     "\n"
     "example:\n"
     "  prebreak release payments\n"
     "\n"
-    "exit status: 0, 1 NAME was not held, 64 bad usage, 69 no state, 77 no permission\n";
+    "exit status: 0, 1 NAME was not held, 64 bad usage, 69 no state, 77 no\n"
+    "permission\n";
 
 struct release {
     const char *name;

@@ -23,7 +23,7 @@ static const struct {
     {"run", command_run, false, "run a program with the breaker"},
     {"status", command_status, true, "every provider: phase, counts, what is refused"},
     {"events", command_events, true, "what happened: changes of phase, refusals, operators' words"},
-    {"explain", command_explain, true, "which rule and provider a host falls under, and what a call would meet"},
+    {"explain", command_explain, true, "which rule a host falls under, and what a call would meet"},
     {"hold", command_hold, true, "hold a provider's breaker open or closed"},
     {"release", command_release, true, "end a hold"},
     {"reset", command_reset, true, "let a provider's breaker begin anew, closed"},
@@ -68,12 +68,13 @@ static int print_usage(void)
     }
     puts("\n"
          "options:\n"
-         "  -u, --user USER  another user's region, /dev/shm/prebreak-UID, instead of one's own (root)\n"
-         "  -a, --all        every user's (root)\n"
-         "  -h, --help       this text; `prebreak COMMAND --help` tells about one, with examples\n"
+         "  -u, --user USER  another user's region, /dev/shm/prebreak-UID (root)\n"
+         "  -a, --all        every user's region (root)\n"
+         "  -h, --help       this text; `prebreak COMMAND --help` has examples\n"
          "  -V, --version    the version\n"
          "\n"
-         "exit status: 0 done, 1 failure, 64 bad usage, 69 no state, 77 no permission, 78 bad configuration");
+         "exit status: 0 done, 1 failure, 64 bad usage, 69 no state, 77 no permission,\n"
+         "78 bad configuration");
     return 0;
 }
 

@@ -12,7 +12,8 @@
 static const char help_text[] =
     "usage: prebreak [-u USER | --all] mode [enforce|observe|off|env]\n"
     "\n"
-    "Switches all processes at once; each obeys at its next call. Without an argument: tells what is set.\n"
+    "Switches all processes at once; each obeys at its next call. Without an\n"
+    "argument: tells what is set.\n"
     "\n"
     "  enforce  decide, count and refuse\n"
     "  observe  decide and count, refuse nothing\n"
@@ -23,7 +24,8 @@ static const char help_text[] =
     "  prebreak mode observe\n"
     "  sudo prebreak --all mode off\n"
     "\n"
-    "To switch off every process of every user, those with regions of their own among them: touch /run/prebreak/off\n"
+    "To switch off every process of every user, those with regions of their own\n"
+    "among them: touch /run/prebreak/off\n"
     "\n"
     "exit status: 0, 64 bad usage, 69 no state, 77 no permission\n";
 

@@ -8,15 +8,15 @@
 static const char help_text[] =
     "usage: prebreak [-u USER | --all] reset NAME\n"
     "\n"
-    "Closes a provider's breaker at once and forgets what led to its state: window, streak, pause, and what was learnt "
-    "about\n"
-    "its silences. Totals and holds stay. Where the provider is still down it opens again after as many calls as "
-    "before.\n"
+    "Closes a provider's breaker at once and forgets what led to its state: window,\n"
+    "streak, pause, and what was learnt about its silences. Totals and holds stay.\n"
+    "Where the provider is still down it opens again after as many calls as before.\n"
     "\n"
     "example:\n"
     "  prebreak reset openai\n"
     "\n"
-    "exit status: 0, 1 there is no provider NAME, 64 bad usage, 69 no state, 77 no permission\n";
+    "exit status: 0, 1 there is no provider NAME, 64 bad usage, 69 no state, 77 no\n"
+    "permission\n";
 
 struct reset {
     const char *name;
