@@ -207,9 +207,9 @@ void http1_field_begin(struct http1 *parser)
     uint8_t side = (parser->flags & HTTP1_F_ANSWER) != 0 ? ANSWERS : REQUESTS;
 
     parser->field = HTTP1_FIELD_OTHER;
-    for (uint8_t i = HTTP1_FIELD_HOST; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = HTTP1_FIELD_HOST; i < sizeof fields / sizeof fields[0]; i++) {
         if ((fields[i].sides & side) != 0 && http1_word_is(parser, fields[i].name)) {
-            parser->field = i;
+            parser->field = (uint8_t)i;
         }
     }
     parser->length = 0;
@@ -281,21 +281,18 @@ void http1_host_feed(struct http1 *parser, uint8_t byte)
 {
     uint8_t folded = fold(byte);
     bool name = (folded >= 'a' && folded <= 'z') || is_digit(byte) || byte == '.' || byte == '_' || byte == '-';
+    bool port = (parser->flags & HTTP1_F_PORT) != 0;
 
     if (is_blank(byte)) {
-        if (parser->length > 0) {
-            parser->flags |= HTTP1_F_HOST_END;
-        }
-    } else if ((parser->flags & HTTP1_F_HOST_END) != 0) {
-        parser->flags |= HTTP1_F_HOST_BAD;
-    } else if ((parser->flags & HTTP1_F_PORT) != 0) {
+        parser->flags |= parser->length > 0 ? HTTP1_F_HOST_END : 0;
+    } else if ((parser->flags & HTTP1_F_HOST_END) == 0 && port) {
         port_feed(parser, byte);
-    } else if (byte == ':') {
+    } else if ((parser->flags & HTTP1_F_HOST_END) == 0 && byte == ':') {
         parser->flags |= HTTP1_F_PORT;
-    } else if (!name || parser->length >= HTTP1_HOST - 1) {
-        parser->flags |= HTTP1_F_HOST_BAD;
-    } else {
+    } else if ((parser->flags & HTTP1_F_HOST_END) == 0 && name && parser->length < HTTP1_HOST - 1) {
         parser->facts.host[parser->length++] = (char)folded;
+    } else {
+        parser->flags |= HTTP1_F_HOST_BAD;
     }
 }
 
