@@ -269,7 +269,7 @@ static enum state_trouble build_nameless(const char *path, const char *spare, bo
     }
     trouble = finish(fd, old);
     if (trouble == STATE_SOUND && !name_nameless(fd, over ? spare : path)) {
-        trouble = errno == EEXIST ? STATE_SOUND : STATE_ABSENT;
+        trouble = errno == EEXIST && !over ? STATE_SOUND : STATE_ABSENT;
     } else if (trouble == STATE_SOUND && over && !place(spare, path, over)) {
         trouble = trouble_of(errno);
     }
@@ -288,7 +288,7 @@ static enum state_trouble build_named(const char *path, const char *spare, bool 
     trouble = finish(fd, old);
     if (trouble != STATE_SOUND) {
         real_unlink(spare);
-    } else if (!place(spare, path, over) && errno != EEXIST) {
+    } else if (!place(spare, path, over) && (errno != EEXIST || over)) {
         trouble = trouble_of(errno);
     }
     real_close(fd);

@@ -95,9 +95,7 @@ enum state_trouble check_open(const char *path, uid_t uid, struct stat *status, 
     }
     *fd = real_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (*fd < 0) {
-        trouble = check_errno(errno);
-        status->st_ino = trouble == STATE_NO_MEMORY ? 0 : status->st_ino;
-        return trouble;
+        return check_errno(errno);
     }
     trouble = real_fstat(*fd, status) == 0 ? check_status(status, uid) : STATE_FORBIDDEN;
     if (trouble != STATE_SOUND) {

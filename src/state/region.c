@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#define RETRY_NS   (60 * NS_PER_S)
 #define OPEN_TRIES 5 /* times that what stands at the path may change while it is being opened */
 
 /* ---- paths ------------------------------------------------------------------------------------------------------ */
@@ -127,7 +128,7 @@ static enum state_trouble share_any(struct state *state, enum state_open how)
     enum state_trouble trouble = share(state, state->path, how, -1, &found);
 
     state->device = found.status.st_dev;
-    state->inode = trouble == STATE_NO_MEMORY ? 0 : found.status.st_ino;
+    state->inode = found.status.st_ino;
     if (trouble == STATE_OTHER_VERSION) {
         trouble = share_versioned(state, how, found.fd);
     }
@@ -145,6 +146,7 @@ enum state_trouble state_open(struct state *state, const char *path, enum state_
     state->uid = geteuid();
     state->pid = (uint32_t)getpid();
     state->pid_ns = process_namespace();
+    state->opened = clock_ns(CLOCK_MONOTONIC);
     if (path && strcmp(path, "private") == 0) {
         state->trouble = STATE_PRIVATE;
     } else if (!choose_path(path, state->uid, state->path)) {
@@ -167,13 +169,13 @@ bool state_stale(const struct state *state)
     int saved = errno;
     bool stale;
 
-    if (!state->region) {
-        return true; /* there was no memory: there may be now */
+    if (!state->region || state->trouble == STATE_NO_MEMORY) {
+        return clock_ns(CLOCK_MONOTONIC) - state->opened >= RETRY_NS || geteuid() != state->uid;
     }
     if (state->trouble == STATE_PRIVATE) {
         return false;
     }
-    if (geteuid() != state->uid || (state->shared && word_load(&state->region->header.retired))) {
+    if (geteuid() != state->uid) {
         return true;
     }
     if (!state->path[0]) {

@@ -33,7 +33,7 @@ enum state_trouble {
     STATE_OTHER_VERSION,
     STATE_OTHER_BOOT, /* of another machine or time namespace; one of an earlier boot of this machine is replaced */
     STATE_FULL_DISK,  /* no space, or over RLIMIT_FSIZE, or a file system that cannot reserve any */
-    STATE_NO_MEMORY,  /* neither memory nor a file descriptor to be had: tried again at the next look */
+    STATE_NO_MEMORY,  /* neither memory nor a file descriptor to be had: tried again after a minute */
     STATE_TROUBLES
 };
 const char *state_trouble_text(enum state_trouble trouble);
@@ -45,6 +45,7 @@ struct state {
     uid_t uid;             /* effective, when it was opened */
     dev_t device;          /* of what was seen at the path then, */
     ino_t inode;           /* sound or not; 0: nothing */
+    uint64_t opened;       /* CLOCK_MONOTONIC, ns */
     uint32_t pid, pid_ns;  /* of this process, for struct breaker_caller */
     char path[STATE_PATH]; /* as asked for, or the default of this uid */
 };
@@ -66,8 +67,9 @@ enum state_open {
  */
 enum state_trouble state_open(struct state *state, const char *path, enum state_open how);
 /*
- * Is another file to be mapped instead: retired, replaced at its path, or the effective uid changed? Then state_open()
- * into another struct state. A path where nothing is any more (a changed root) is no reason. One stat at most.
+ * Is another file to be mapped instead: replaced at its path, the effective uid changed, or memory or a descriptor
+ * missing a minute ago? Then state_open() into another struct state. A path where nothing is any more (a changed root) is
+ * no reason. One stat at most.
  */
 bool state_stale(const struct state *state);
 /* Unmaps, unless another state is open on the same file: for the command, the library never does. */

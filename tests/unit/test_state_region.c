@@ -3,6 +3,7 @@
  * private, and the program unharmed.
  */
 #include "state_fixture.h"
+#include "state/internal.h"
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -255,6 +256,8 @@ START_TEST(without_a_file_descriptor_to_be_had_it_is_private_and_shared_later)
     fixture_works(&state);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
 
+    ck_assert(!state_stale(&state)); /* not at every look */
+    state.opened -= 60 * NS_PER_S;
     ck_assert(state_stale(&state));
     ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
     ck_assert(!state_stale(&state));
@@ -277,6 +280,8 @@ START_TEST(without_memory_for_a_shared_one_it_is_private_and_shared_later)
     ck_assert_ptr_eq(state.region, other.region);
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
 
+    ck_assert(!state_stale(&state)); /* not at every look */
+    state.opened -= 60 * NS_PER_S;
     ck_assert(state_stale(&state));
     ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
 }
@@ -300,6 +305,8 @@ START_TEST(without_memory_everything_is_answered_and_nothing_done)
     ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_NO_MEMORY);
 
     ck_assert_ptr_null(state.region);
+    ck_assert(!state_stale(&state));
+    state.opened -= 60 * NS_PER_S;
     ck_assert(state_stale(&state));
     ck_assert_int_eq(state_slot(&state, "openai", &defaults, false, NOW), -1);
     ck_assert(!state_breaker(&state, 0, NULL, &copy, &breaker));
