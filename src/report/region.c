@@ -118,6 +118,10 @@ void report_state(struct state *state, FILE *out)
 
     fprintf(out, "%-16s %s\n", "region", text_printable(state->path, path, sizeof(path)));
     fprintf(out, "%-16s sound, shared by the processes of uid %u\n", "condition", (unsigned)state->uid);
+    if (state->versioned) {
+        fprintf(out, "%-16s it stands at the path with .v%d added, beside a region of another version\n", "",
+                PREBREAK_REGION_VERSION);
+    }
     fprintf(out, "%-16s %s\n", "created", text_time(word(&header->created), created, sizeof(created)));
     fprintf(out, "%-16s version %d, %zu bytes\n", "layout", PREBREAK_REGION_VERSION, sizeof(struct prebreak_region));
     fprintf(out, "%-16s %s\n", "mode", report_mode_name(state_mode(state)));

@@ -131,6 +131,7 @@ static enum state_trouble share_any(struct state *state, enum state_open how)
     state->inode = found.status.st_ino;
     if (trouble == STATE_OTHER_VERSION) {
         trouble = share_versioned(state, how, found.fd);
+        state->versioned = trouble == STATE_SOUND;
     }
     leave(&found);
     return trouble;
@@ -237,13 +238,41 @@ static enum state_trouble replaceable(const struct found *found, enum state_trou
     return S_ISREG(found->status.st_mode) || S_ISLNK(found->status.st_mode) ? STATE_SOUND : STATE_NOT_A_FILE;
 }
 
+/* Puts a fresh region over what was found; mode and holds come from `used`, NULL: from nobody. */
+static enum state_trouble replace(const char *path, const struct found *found, const struct found *used)
+{
+    enum state_trouble trouble = build_region(path, true, used ? used->fd : -1);
+
+    if (trouble == STATE_SOUND && used) {
+        retire(used->fd);
+    }
+    if (trouble == STATE_SOUND && used != found && found->fd >= 0) {
+        retire(found->fd);
+    }
+    return trouble;
+}
+
+/* The same where a region of our version is in use beside the one that was found. Out of line: a frame of its own. */
+static __attribute__((noinline)) enum state_trouble replace_both(const char *path, uid_t uid, const struct found *found)
+{
+    char versioned[STATE_PATH];
+    struct found beside = {.fd = -1};
+    bool used = versioned_path(path, versioned) && find(versioned, uid, &beside) == STATE_SOUND;
+    enum state_trouble trouble = replace(path, found, used ? &beside : found);
+
+    if (trouble == STATE_SOUND && used) {
+        real_unlink(versioned);
+    }
+    leave(&beside);
+    return trouble;
+}
+
 enum state_trouble state_recreate(const char *asked)
 {
     char path[STATE_PATH];
     struct found found = {.fd = -1};
     uid_t uid = geteuid();
-    enum state_trouble trouble;
-    bool sane;
+    enum state_trouble seen, trouble;
     int saved = errno;
 
     if (asked && strcmp(asked, "private") == 0) {
@@ -252,14 +281,12 @@ enum state_trouble state_recreate(const char *asked)
     if (!choose_path(asked, uid, path)) {
         return STATE_FORBIDDEN;
     }
-    trouble = find(path, uid, &found);
-    sane = trouble == STATE_SOUND || trouble == STATE_OTHER_VERSION;
-    trouble = replaceable(&found, trouble, uid);
-    if (trouble == STATE_SOUND) {
-        trouble = build_region(path, true, sane ? found.fd : -1);
-    }
-    if (trouble == STATE_SOUND && sane) {
-        retire(found.fd);
+    seen = find(path, uid, &found);
+    trouble = replaceable(&found, seen, uid);
+    if (trouble == STATE_SOUND && seen == STATE_OTHER_VERSION) {
+        trouble = replace_both(path, uid, &found);
+    } else if (trouble == STATE_SOUND) {
+        trouble = replace(path, &found, seen == STATE_SOUND ? &found : NULL);
     }
     leave(&found);
     errno = saved;

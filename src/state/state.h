@@ -41,6 +41,7 @@ const char *state_trouble_text(enum state_trouble trouble);
 struct state {
     struct prebreak_region *region; /* NULL: nothing could be had, pass everything */
     bool shared;
+    bool versioned; /* what is mapped stands at PATH.v1, beside a region of another version */
     enum state_trouble trouble;
     uid_t uid;             /* effective, when it was opened */
     dev_t device;          /* of what was seen at the path then, */
@@ -68,16 +69,16 @@ enum state_open {
 enum state_trouble state_open(struct state *state, const char *path, enum state_open how);
 /*
  * Is another file to be mapped instead: replaced at its path, the effective uid changed, or memory or a descriptor
- * missing a minute ago? Then state_open() into another struct state. A path where nothing is any more (a changed root) is
- * no reason. One stat at most.
+ * missing a minute ago? Then state_open() into another struct state. A path where nothing is any more (a changed root)
+ * is no reason. One stat at most.
  */
 bool state_stale(const struct state *state);
 /* Unmaps, unless another state is open on the same file: for the command, the library never does. */
 void state_close(struct state *state);
 /*
- * Builds a fresh region, carries mode and holds over where the old one is of this boot, renames it over the path and
- * marks the old one retired. Acts as the effective user; refuses what belongs to another one, and what is no file or
- * symlink.
+ * Builds a fresh region, carries mode and holds over from the one in use if that is of this boot, renames it over the
+ * path and marks the old one retired; one of our version that stood beside it goes. Acts as the effective user; refuses
+ * what belongs to another one, and what is no file or symlink.
  */
 enum state_trouble state_recreate(const char *path);
 /* After fork: this process's pid; a private region stays shared with the parent. */

@@ -74,7 +74,7 @@ def other_slot_count(region):
 
 
 @pytest.mark.parametrize(
-    "spoil", [truncated, one_page, nothing, garbage, zeros, other_magic, other_version, other_size, other_slot_count]
+    "spoil", [truncated, one_page, nothing, garbage, zeros, other_magic, other_size, other_slot_count]
 )
 def test_unsound_region_leaves_the_program_unharmed_and_is_not_changed(acme, provider, region, spoil):
     content = bytes(spoil(region))
@@ -86,6 +86,18 @@ def test_unsound_region_leaves_the_program_unharmed_and_is_not_changed(acme, pro
     said = acme.prebreak("status", check=False)
     assert said.returncode == 69
     assert "recreate" in said.stderr + said.stdout
+
+
+def test_region_of_another_version_is_left_alone_and_ours_stands_beside_it(acme, provider, region):
+    content = bytes(other_version(region))
+    acme.state.write_bytes(content)
+    acme.state.chmod(0o600)
+    assert "connect ECONNREFUSED" in unharmed(acme, provider)
+    assert acme.state.read_bytes() == content
+    assert acme.status("acme")["total"]["failed"] > 0, "what is shared stands beside it"
+    assert "beside a region of another version" in acme.prebreak("state").stdout
+    acme.prebreak("state", "--recreate")
+    assert "beside" not in acme.prebreak("state").stdout
 
 
 def test_recreate_is_the_remedy(acme, provider, region):

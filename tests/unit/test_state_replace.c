@@ -77,6 +77,31 @@ START_TEST(recreating_over_another_version_takes_its_mode_and_holds_over)
 }
 END_TEST
 
+START_TEST(recreating_takes_over_from_the_region_in_use_and_leaves_one_file)
+{
+    struct state fresh;
+
+    leave_other_version();
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
+    ck_assert(state.versioned);
+    ck_assert_int_eq(fixture_files(), 2);
+    ck_assert(state_release(&state, "openai")); /* said since, to the one beside */
+    ck_assert(state_hold(&state, "later", PREBREAK_HELD_OPEN, 0));
+    state_set_mode(&state, PREBREAK_MODE_OFF);
+
+    ck_assert_int_eq(state_recreate(region_path), STATE_SOUND);
+    ck_assert_int_eq(fixture_files(), 1);
+    ck_assert_uint_ne(state.region->header.retired, 0);
+    ck_assert(state_stale(&state));
+    ck_assert_int_eq(state_open(&fresh, region_path, STATE_EXISTING), STATE_SOUND);
+    ck_assert(!fresh.versioned);
+    ck_assert_int_eq(state_mode(&fresh), PREBREAK_MODE_OFF);
+    ck_assert_int_eq(state_held(&fresh, "openai", NOW), PREBREAK_CLOSED);
+    ck_assert_int_eq(state_held(&fresh, "later", NOW), PREBREAK_HELD_OPEN);
+    ck_assert_int_eq(state_held(&fresh, "stripe", NOW), PREBREAK_HELD_CLOSED);
+}
+END_TEST
+
 START_TEST(garbage_in_the_holds_of_another_version_is_not_taken_over)
 {
     uint64_t seed = 88172645463325252;
@@ -235,6 +260,7 @@ int main(void)
     tcase_add_test(versions, beside_a_region_of_another_version_stands_ours_with_its_mode_and_holds);
     tcase_add_test(versions, the_command_says_so_where_no_region_of_our_version_stands_beside);
     tcase_add_test(versions, recreating_over_another_version_takes_its_mode_and_holds_over);
+    tcase_add_test(versions, recreating_takes_over_from_the_region_in_use_and_leaves_one_file);
     tcase_add_test(versions, garbage_in_the_holds_of_another_version_is_not_taken_over);
     suite_add_tcase(suite, versions);
     tcase_add_checked_fixture(replacing, fixture_begin, fixture_end);
