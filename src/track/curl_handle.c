@@ -21,7 +21,7 @@ static struct curl_table *table_get(void)
 {
     struct curl_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
 
-    if (now != NULL) {
+    if (now != NULL || process_confined()) {
         return now;
     }
     struct curl_table *fresh =
@@ -73,7 +73,10 @@ static void clear(struct curl_handle *handle)
 {
     call_neutral(&handle->call);
     curl_handle_under_way(handle, "");
-    memset(handle, 0, sizeof *handle);
+    handle->api = NULL;
+    memset(&handle->options, 0, sizeof handle->options);
+    handle->refused = 0;
+    handle->closed = false;
 }
 
 struct curl_handle *curl_handle_add(const CURL *easy, const struct curl_api *api)
@@ -109,20 +112,31 @@ void curl_handle_remove(const CURL *easy)
 
 /* ---- what the resolver says --------------------------------------------------------------------------------------- */
 
+/* 0 is no host's: it means that none is there. */
+static uint64_t hash_of(const char *host)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *host != '\0'; host++) {
+        hash = (hash ^ (unsigned char)*host) * UINT64_C(0x100000001b3);
+    }
+    return hash | 1;
+}
+
 void curl_handle_under_way(struct curl_handle *handle, const char *host)
 {
-    bool was = handle->host[0] != '\0' && handle->forks == process_forks();
+    bool was = handle->host != 0 && handle->forks == process_forks();
 
     if (host[0] == '\0') {
-        handle->host[0] = '\0';
+        __atomic_store_n(&handle->host, 0, __ATOMIC_RELAXED);
         if (was) {
             __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
         }
         return;
     }
-    handle->forks = process_forks();
+    __atomic_store_n(&handle->forks, process_forks(), __ATOMIC_RELAXED);
     __atomic_store_n(&handle->dns, CURL_DNS_FINE, __ATOMIC_RELAXED);
-    memccpy(handle->host, host, '\0', sizeof handle->host - 1);
+    __atomic_store_n(&handle->host, hash_of(host), __ATOMIC_RELEASE);
     if (!was) {
         __atomic_fetch_add(&under_way, 1, __ATOMIC_RELEASE);
     }
@@ -131,6 +145,7 @@ void curl_handle_under_way(struct curl_handle *handle, const char *host)
 bool curl_handle_tell_dns(const char *host, enum curl_dns dns)
 {
     struct curl_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+    uint64_t hash = hash_of(host);
     bool told = false;
 
     if (now == NULL || __atomic_load_n(&under_way, __ATOMIC_ACQUIRE) == 0) {
@@ -139,12 +154,11 @@ bool curl_handle_tell_dns(const char *host, enum curl_dns dns)
     for (size_t i = 0; i < CURL_HANDLES; i++) {
         struct curl_handle *handle = &now->records[i];
 
-        if (__atomic_load_n(&now->keys[i], __ATOMIC_ACQUIRE) == 0 || handle->forks != process_forks()) {
-            continue;
-        }
-        /* It may be changing while we read; the worst is that one transfer is not told, or told for nothing. */
-        if (strncmp(handle->host, host, sizeof handle->host) == 0) {
-            __atomic_store_n(&handle->dns, dns, __ATOMIC_RELAXED);
+        /* Only what is in use is looked into: the rest of the table has no pages. */
+        if (__atomic_load_n(&now->keys[i], __ATOMIC_ACQUIRE) != 0 &&
+            __atomic_load_n(&handle->host, __ATOMIC_ACQUIRE) == hash &&
+            __atomic_load_n(&handle->forks, __ATOMIC_RELAXED) == process_forks()) {
+            __atomic_store_n(&handle->dns, (uint32_t)dns, __ATOMIC_RELAXED);
             told = true;
         }
     }

@@ -30,12 +30,13 @@ struct curl_options {
 struct curl_handle {
     const struct curl_api *api; /* whose it is */
     struct curl_options options;
-    struct call call;     /* of the transfer under way */
-    char host[CURL_HOST]; /* of that transfer, while it is under way; "" none. Other threads read it */
-    uint32_t forks;       /* process_forks() when it began */
-    uint32_t dns;         /* enum curl_dns: what the resolver said of that host */
-    int refused;          /* errno of a refusal that was the handle's last transfer; 0: it was none */
-    bool closed;          /* its protocols are ours, not the program's */
+    struct call call; /* of the transfer under way */
+    uint64_t
+        host; /* hash of that transfer's host, while it is under way; 0 none. Other threads read it, and the next two */
+    uint32_t forks; /* process_forks() when it began */
+    uint32_t dns;   /* enum curl_dns: what the resolver said of that host */
+    int refused;    /* errno of a refusal that was the handle's last transfer; 0: it was none */
+    bool closed;    /* its protocols are ours, not the program's */
 };
 
 enum curl_dns { CURL_DNS_FINE, CURL_DNS_OURS, CURL_DNS_FAILED };

@@ -12,13 +12,22 @@ static uint32_t forks;
 
 void call_neutral(struct call *call)
 {
-    ended += call->provider != NULL ? 1 : 0;
-    call->provider = NULL;
+    if (call->provider != NULL) {
+        ended++;
+        call->provider = NULL;
+    }
 }
 
 uint32_t process_forks(void)
 {
     return forks;
+}
+
+static bool confined;
+
+bool process_confined(void)
+{
+    return confined;
 }
 
 static struct curl_api api, other_api;
@@ -39,6 +48,18 @@ START_TEST(unknown_handle_is_not_found)
     curl_handle_add(handle(0), &api);
     ck_assert_ptr_null(curl_handle_find(handle(1)));
     ck_assert_ptr_null(curl_handle_find(NULL));
+}
+END_TEST
+
+START_TEST(under_a_filter_no_table_is_mapped)
+{
+    confined = true;
+    ck_assert_ptr_null(curl_handle_add(handle(0), &api));
+    ck_assert_ptr_null(curl_handle_find(handle(0)));
+    confined = false;
+    ck_assert_ptr_nonnull(curl_handle_add(handle(0), &api));
+    confined = true;
+    ck_assert_ptr_nonnull(curl_handle_add(handle(1), &api));
 }
 END_TEST
 
@@ -199,6 +220,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         unknown_handle_is_not_found,
+        under_a_filter_no_table_is_mapped,
         handle_is_found_until_it_is_removed,
         handle_of_the_same_address_starts_afresh,
         removing_a_handle_ends_a_call_that_was_left_in_it,
