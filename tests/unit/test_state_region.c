@@ -73,6 +73,19 @@ START_TEST(a_symlink_is_not_followed)
 }
 END_TEST
 
+START_TEST(a_symlink_that_comes_after_the_first_look_is_not_followed)
+{
+    char target[160];
+
+    snprintf(target, sizeof target, "%s/target", directory);
+    ck_assert_int_eq(state_open(&state, target, STATE_CREATE), STATE_SOUND);
+    ck_assert_int_eq(symlink(target, region_path), 0);
+    real_lstat = stat; /* a plain file, at that moment */
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_NOT_A_FILE);
+    ck_assert(!state.shared);
+}
+END_TEST
+
 START_TEST(a_fifo_is_neither_waited_for_nor_used)
 {
     ck_assert_int_eq(mkfifo(region_path, 0600), 0);
@@ -337,6 +350,7 @@ int main(void)
     tcase_add_test(harm, private_state_is_shared_with_forks_and_leaves_no_file);
     tcase_add_test(harm, a_directory_is_no_region);
     tcase_add_loop_test(harm, a_symlink_is_not_followed, 0, 2);
+    tcase_add_test(harm, a_symlink_that_comes_after_the_first_look_is_not_followed);
     tcase_add_test(harm, a_fifo_is_neither_waited_for_nor_used);
     tcase_add_test(harm, a_device_is_not_opened);
     tcase_add_loop_test(harm, a_region_that_others_may_touch_is_not_ours, 0, 5);
