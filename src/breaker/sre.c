@@ -168,6 +168,9 @@ static void sre_ok(struct turn *turn, const struct ended *call)
         return;
     }
     note_ok(turn, call);
+    if (call->late) { /* not open: nobody doubts that it answers, and the window need not fill with our impatience */
+        learn_hang(turn, call);
+    }
     if (ramp_running(turn) || !turn_pressed(turn)) {
         row_empty(turn);
         return;
