@@ -22,8 +22,8 @@ uint64_t clock_ns(int clock);
 void check_machine(uint64_t *boot, uint64_t *time_ns);
 
 /*
- * Opens what stands at the path if it is a plain file of this user's that nobody else can touch. *status is of what stands
- * there, with st_ino 0 if it could not be seen.
+ * Opens what stands at the path if it is a plain file of this user's that nobody else can touch. *status is of what
+ * stands there, with st_ino 0 if it could not be seen.
  */
 enum state_trouble check_open(const char *path, uid_t uid, struct stat *status, int *fd);
 

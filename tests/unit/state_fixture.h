@@ -30,6 +30,7 @@
 #define NOW    (100 * HOUR)
 #define NOBODY 65534
 
+static char suite_directory[40]; /* goes with all that is in it, also when a test fails or dies */
 static char directory[64];
 static char region_path[128];
 static struct prebreak_settings defaults;
@@ -37,11 +38,8 @@ static struct prebreak_settings defaults;
 static inline void fixture_begin(void)
 {
     real_init();
-    strcpy(directory, "/dev/shm/prebreak-test-XXXXXX"); /* where the region is by default */
-    if (!mkdtemp(directory)) {
-        strcpy(directory, "/tmp/prebreak-test-XXXXXX");
-        ck_assert_ptr_nonnull(mkdtemp(directory));
-    }
+    snprintf(directory, sizeof directory, "%s/XXXXXX", suite_directory);
+    ck_assert_ptr_nonnull(mkdtemp(directory));
     snprintf(region_path, sizeof region_path, "%s/region", directory);
     breaker_settings_default(PREBREAK_SRE, &defaults);
 }
@@ -136,9 +134,19 @@ static inline int fixture_run(Suite *suite)
     SRunner *runner = srunner_create(suite);
     int failed;
 
+    strcpy(suite_directory, "/dev/shm/prebreak-test-XXXXXX"); /* where the region is by default */
+    if (!mkdtemp(suite_directory)) {
+        strcpy(suite_directory, "/tmp/prebreak-test-XXXXXX");
+        if (!mkdtemp(suite_directory)) {
+            perror(suite_directory);
+            return EXIT_FAILURE;
+        }
+    }
+    chmod(suite_directory, 0711); /* for a test that becomes somebody else */
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
+    nftw(suite_directory, fixture_remove, 8, FTW_DEPTH | FTW_PHYS);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
