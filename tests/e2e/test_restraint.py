@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -174,7 +175,8 @@ def test_observe_refuses_nothing_and_counts_what_enforcing_refuses(tmp_path):
 class Namespace:
     """A shell in a mount namespace of its own, with an empty /run and /dev/shm: the machine's off files are never touched."""
 
-    def __init__(self, guest):
+    def __init__(self):
+        self.started = []
         self.shell = subprocess.Popen(
             ["unshare", "-m", "sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={"PATH": os.environ["PATH"]}
         )
@@ -186,11 +188,13 @@ class Namespace:
         assert self.shell.stdout.readline() == "0\n", command
 
     def start(self, command, output):
-        self.shell.stdin.write(f"{command} >{output} 2>&1 &\n")
+        self.shell.stdin.write(f"exec {command} >{output} 2>&1 & echo $!\n")
         self.shell.stdin.flush()
+        self.started.append(int(self.shell.stdout.readline()))
 
     def close(self):
-        self.shell.stdin.write("kill $(jobs -p)\n")
+        for pid in self.started:
+            os.kill(pid, signal.SIGKILL)
         self.shell.stdin.close()
         self.shell.wait()
 
@@ -208,7 +212,7 @@ def test_off_file_lets_every_user_pass_within_a_second_and_its_removal_ends_that
     for file in (LIBRARY, CALL):
         shutil.copy(file, tmp_path)
     provider.set(status=503)
-    inside = Namespace(tmp_path)
+    inside = Namespace()
     try:
         if folder == "/etc/prebreak":
             inside.tell("mount -t tmpfs -o mode=755 none /etc && mkdir /etc/prebreak")
