@@ -287,6 +287,32 @@ static bool word_readable(uintptr_t address)
     return real_syscall(SYS_rt_sigprocmask, ~0L, (long)(address & ~(uintptr_t)7), 0, 8, 0, 0) != -1 || errno != EFAULT;
 }
 
+/*
+ * Pages that the kernel called readable within this second: programs write from the same few buffers over and over, and
+ * the question costs more than all that is done with the answer. One word a page, so that it is always whole: the page's
+ * number, and the second (of 2^30 ns) in the low bits.
+ */
+#define PAGE_BITS   12
+#define PROVEN      64
+#define SECOND_BITS 20
+
+static uint64_t proven[PROVEN];
+
+static bool page_readable(uintptr_t address, uint64_t now)
+{
+    uint64_t page = (uint64_t)address >> PAGE_BITS;
+    uint64_t word = page << SECOND_BITS | (now >> 30 & ((UINT64_C(1) << SECOND_BITS) - 1));
+    uint64_t *entry = &proven[(page ^ page >> 6) % PROVEN];
+    if (__atomic_load_n(entry, __ATOMIC_RELAXED) == word) {
+        return true;
+    }
+    if (!word_readable(address)) {
+        return false;
+    }
+    __atomic_store_n(entry, word, __ATOMIC_RELAXED);
+    return true;
+}
+
 bool process_readable(const void *bytes, size_t length)
 {
     if (confined || length == 0) {
@@ -295,7 +321,9 @@ bool process_readable(const void *bytes, size_t length)
     int saved = errno;
     uintptr_t first = (uintptr_t)bytes;
     uintptr_t last = first + length - 1;
-    bool readable = last >= first && word_readable(first) && (first >> 12 == last >> 12 || word_readable(last));
+    uint64_t now = process_now();
+    bool readable = last >= first && page_readable(first, now) &&
+                    (first >> PAGE_BITS == last >> PAGE_BITS || page_readable(last, now));
     errno = saved;
     return readable;
 }

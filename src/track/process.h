@@ -64,7 +64,10 @@ bool process_is_own(void);
 void process_confine(void);
 bool process_confined(void);
 
-/* Would reading these bytes (at most a page) fault? One system call. Nothing is asked under a filter. */
+/*
+ * Can these bytes (at most a page) be read without a fault? One system call for a page that was not asked about within
+ * this second. Nothing is asked under a filter.
+ */
 bool process_readable(const void *bytes, size_t length);
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
