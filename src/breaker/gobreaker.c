@@ -91,7 +91,7 @@ static void gobreaker_failed(struct turn *turn, const struct ended *call)
         requests_set(turn, true);
     }
     struct window_sum sum = turn_sum(turn);
-    uint64_t requests = most(requests_in(turn, word_load(&turn->words->counts)), sum.failed);
+    uint64_t requests = most(requests_in(turn, word_load(&turn->words->counts)), sum.ok + sum.failed);
     if (turn->kind == KIND_HALF) {
         turn_change(turn, KIND_OPEN, BREAKER_REASON_PROBE, sum);
     } else if (turn->kind == KIND_CLOSED && requests >= turn->set->min &&

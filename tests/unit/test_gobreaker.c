@@ -210,6 +210,16 @@ START_TEST(a_neutral_end_gives_its_place_back)
 }
 END_TEST
 
+START_TEST(calls_that_a_hold_lets_through_weigh_against_failures)
+{
+    struct rig *rig = rig_new(PREBREAK_GOBREAKER);
+    rig->order.hold = PREBREAK_HELD_CLOSED;
+    rig_calls(rig, 90, end_ok);
+    rig_calls(rig, 10, end_failed);
+    ck_assert_int_eq(rig_kind(rig), KIND_CLOSED);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("gobreaker");
@@ -227,5 +237,6 @@ int main(void)
     tcase_add_test(tests, any_failure_while_half_open_opens_again);
     tcase_add_test(tests, a_place_without_a_result_lapses);
     tcase_add_test(tests, a_neutral_end_gives_its_place_back);
+    tcase_add_test(tests, calls_that_a_hold_lets_through_weigh_against_failures);
     return rig_run(tests, "gobreaker");
 }
