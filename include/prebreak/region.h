@@ -134,7 +134,7 @@ struct prebreak_breaker {
     prebreak_word drop;  /* cached drop ratio and when it was computed */
     prebreak_word next;  /* next probe, and callers left of a burst */
     prebreak_word streak;
-    prebreak_word last_ok;
+    prebreak_word last_ok;     /* ms */
     prebreak_word newest_ok; /* t*: the latest admission of a call that succeeded */
     prebreak_word score;
     prebreak_word row;

@@ -20,7 +20,7 @@ static double aegis_throttle(const struct turn *turn, bool *pressed)
 static bool aegis_admit(struct turn *turn, bool *probe)
 {
     (void)probe;
-    turn->drop = turn_drop(turn, NULL);
+    turn->drop = drop_now(turn).ratio;
     if (draw_policy(turn->draw) >= turn->drop) {
         return true;
     }
@@ -48,7 +48,6 @@ static uint32_t aegis_drop(const struct turn *turn)
 }
 
 const struct policy policy_aegis = {
-    .kinds = 1u << KIND_CLOSED,
     .admit = aegis_admit,
     .ok = aegis_ok,
     .failed = aegis_failed,

@@ -1,6 +1,8 @@
 #include "breaker/breaker.h"
+#include "breaker/hang.h"
 #include "breaker/inflight.h"
 #include "breaker/policy.h"
+#include "breaker/streak.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -21,14 +23,6 @@ static void totals_end(const struct breaker *b, uint32_t shard, enum prebreak_ou
 }
 
 /* ---- admission --------------------------------------------------------------------------------------------------- */
-
-static void turn_begin_for(struct turn *turn, const struct breaker *b, const struct breaker_caller *who,
-                           struct breaker_change *change)
-{
-    turn_begin(turn, b, who->now, change);
-    turn->draw = who->draw;
-    turn->shard = who->shard;
-}
 
 /* To the second: a busy key does not write it with every call. */
 static void note_asked(struct prebreak_breaker *words, uint64_t now)
@@ -61,10 +55,10 @@ bool breaker_admit(const struct breaker *b, const struct breaker_caller *who, co
                    struct breaker_call *call, struct breaker_change *change)
 {
     struct turn turn;
-    turn_begin_for(&turn, b, who, change);
+    turn_begin(&turn, b, who, change);
     note_asked(turn.words, turn.now);
     struct verdict verdict = decide(&turn, order->hold);
-    turn_tell(&turn, turn_phase(&turn, order->hold));
+    phase_tell(&turn, phase_now(&turn, order->hold));
     bool out = verdict.pass || order->observe || draw_enforce(turn.draw) >= order->enforce;
     if (!out) {
         word_add(&totals_of(b, who->shard)->refused, 1);
@@ -150,7 +144,7 @@ void breaker_finish(const struct breaker *b, const struct breaker_caller *who, s
                     const struct breaker_end *end, struct breaker_change *change)
 {
     struct turn turn;
-    turn_begin_for(&turn, b, who, change);
+    turn_begin(&turn, b, who, change);
     uint32_t generation = call->generation;
     if (generation == 0) {
         return;
@@ -173,7 +167,7 @@ void breaker_finish(const struct breaker *b, const struct breaker_caller *who, s
     }
     bool current = generation == turn.generation;
     struct breaker_end judged = *end;
-    if (current && pause_wanted(&turn, end)) {
+    if (end->retry_at != 0 && current && pause_wanted(&turn, end)) {
         pause_begin(&turn, end->retry_at);
         judged.outcome = PREBREAK_NEUTRAL;
     }
@@ -187,7 +181,7 @@ void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, 
                      struct breaker_change *change)
 {
     struct turn turn;
-    turn_begin_for(&turn, b, who, change);
+    turn_begin(&turn, b, who, change);
     totals_end(b, who->shard, PREBREAK_FAILED, PREBREAK_KIND_HANG);
     if (heard / INFLIGHT_TICK_NS >= turn.since_ms * NS_PER_MS / INFLIGHT_TICK_NS) {
         struct ended ended = {.admitted = heard, .kind = PREBREAK_KIND_HANG};
@@ -212,13 +206,13 @@ uint64_t breaker_hang(const struct breaker *b)
 void breaker_reset(const struct breaker *b, const struct breaker_caller *who, struct breaker_change *change)
 {
     struct turn turn;
-    turn_begin_for(&turn, b, who, change);
+    turn_begin(&turn, b, who, change);
     pause_end(&turn);
     hang_forget(turn.words);
     for (unsigned i = 0; i < RESET_TRIES; i++) {
-        if (turn_change(&turn, KIND_CLOSED, BREAKER_REASON_OPERATOR, turn_sum(&turn))) {
+        if (phase_change(&turn, KIND_CLOSED, BREAKER_REASON_OPERATOR, turn_sum(&turn))) {
             return;
         }
-        turn_begin_for(&turn, b, who, change);
+        turn_begin(&turn, b, who, change);
     }
 }

@@ -40,7 +40,7 @@ static void open_for(struct turn *turn, uint32_t rounds, enum breaker_reason rea
 {
     double stretch = turn->set->jitter * draw_policy(turn->draw) / DROP_ALL;
     uint64_t wait = wait_ms(turn, rounds);
-    if (turn_change(turn, KIND_OPEN, reason, sum)) {
+    if (phase_change(turn, KIND_OPEN, reason, sum)) {
         uint64_t over = turn->since_ms + wait + (uint64_t)((double)wait * stretch);
         word_store(&turn->words->score, tagged_make(turn->generation, rounds));
         word_store(&turn->words->next, tagged_make(turn->generation, over));
@@ -58,7 +58,7 @@ static uint64_t lapse_ms(const struct turn *turn)
 static bool consecutive_admit(struct turn *turn, bool *probe)
 {
     if (turn->kind == KIND_OPEN && turn->now_ms >= wait_over_ms(turn)) {
-        turn_change(turn, KIND_HALF, BREAKER_REASON_TIME, turn_sum(turn));
+        phase_change(turn, KIND_HALF, BREAKER_REASON_TIME, turn_sum(turn));
     }
     turn->drop = turn->kind == KIND_CLOSED ? 0 : DROP_ALL;
     if (turn->kind == KIND_HALF) {
@@ -78,7 +78,7 @@ static void consecutive_ok(struct turn *turn, const struct ended *call)
     if (turn->kind == KIND_CLOSED) {
         counts_clear(turn);
     } else if (turn->kind == KIND_HALF) {
-        turn_change(turn, KIND_CLOSED, BREAKER_REASON_PROBE, turn_sum(turn));
+        phase_change(turn, KIND_CLOSED, BREAKER_REASON_PROBE, turn_sum(turn));
     }
 }
 
@@ -116,7 +116,6 @@ static uint64_t consecutive_retry_ms(const struct turn *turn)
 }
 
 const struct policy policy_consecutive = {
-    .kinds = 1u << KIND_CLOSED | 1u << KIND_OPEN | 1u << KIND_HALF,
     .admit = consecutive_admit,
     .ok = consecutive_ok,
     .failed = consecutive_failed,

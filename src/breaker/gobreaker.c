@@ -56,7 +56,7 @@ static bool gobreaker_admit(struct turn *turn, bool *probe)
 {
     uint64_t lapse_ms = turn->set->open_min / NS_PER_MS;
     if (turn->kind == KIND_OPEN && turn->now_ms >= wait_over_ms(turn)) {
-        turn_change(turn, KIND_HALF, BREAKER_REASON_TIME, turn_sum(turn));
+        phase_change(turn, KIND_HALF, BREAKER_REASON_TIME, turn_sum(turn));
     }
     turn->drop = turn->kind == KIND_CLOSED ? 0 : DROP_ALL;
     if (turn->kind == KIND_HALF) {
@@ -71,13 +71,14 @@ static bool gobreaker_admit(struct turn *turn, bool *probe)
 
 static void gobreaker_ok(struct turn *turn, const struct ended *call)
 {
-    if (call->late || !of_this_window(turn, call)) {
+    bool stale = call->late && (turn->kind != KIND_CLOSED || call->admitted / NS_PER_MS < turn->since_ms);
+    if (stale || !of_this_window(turn, call)) {
         return;
     }
     turn_count(turn, WINDOW_OK);
     turn_note_ok(turn);
     if (turn->kind == KIND_HALF && counts_add(turn) >= turn->set->half_open) {
-        turn_change(turn, KIND_CLOSED, BREAKER_REASON_PROBE, turn_sum(turn));
+        phase_change(turn, KIND_CLOSED, BREAKER_REASON_PROBE, turn_sum(turn));
     }
 }
 
@@ -93,10 +94,10 @@ static void gobreaker_failed(struct turn *turn, const struct ended *call)
     struct window_sum sum = turn_sum(turn);
     uint64_t requests = most(requests_in(turn, word_load(&turn->words->counts)), sum.ok + sum.failed);
     if (turn->kind == KIND_HALF) {
-        turn_change(turn, KIND_OPEN, BREAKER_REASON_PROBE, sum);
+        phase_change(turn, KIND_OPEN, BREAKER_REASON_PROBE, sum);
     } else if (turn->kind == KIND_CLOSED && requests >= turn->set->min &&
                (double)sum.failed / (double)requests >= turn->set->ratio) {
-        turn_change(turn, KIND_OPEN, BREAKER_REASON_RATIO, sum);
+        phase_change(turn, KIND_OPEN, BREAKER_REASON_RATIO, sum);
     }
 }
 
@@ -123,7 +124,6 @@ static uint64_t gobreaker_retry_ms(const struct turn *turn)
 }
 
 const struct policy policy_gobreaker = {
-    .kinds = 1u << KIND_CLOSED | 1u << KIND_OPEN | 1u << KIND_HALF,
     .admit = gobreaker_admit,
     .ok = gobreaker_ok,
     .failed = gobreaker_failed,

@@ -59,9 +59,9 @@ static bool forced_pass(const struct turn *turn)
 
 static bool gozero_admit(struct turn *turn, bool *probe)
 {
-    bool condemns;
-    turn->drop = turn_drop(turn, &condemns);
-    if (!condemns) {
+    struct drop drop = drop_now(turn);
+    turn->drop = drop.ratio;
+    if (!drop.pressed) {
         return true;
     }
     if (forced_pass(turn)) {
@@ -98,7 +98,6 @@ static uint32_t gozero_drop(const struct turn *turn)
 }
 
 const struct policy policy_gozero = {
-    .kinds = 1u << KIND_CLOSED,
     .admit = gozero_admit,
     .ok = gozero_ok,
     .failed = gozero_failed,

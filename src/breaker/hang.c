@@ -1,9 +1,6 @@
-#include "breaker/turn.h"
+#include "breaker/hang.h"
 
-/*
- * The learnt hang: a provider that answered after we had counted its calls as overdue is slow, not dead. The word holds
- * milliseconds and their complement, so that one of random bits is not taken for something learnt.
- */
+/* The word holds milliseconds and their complement, so that one of random bits is not taken for something learnt. */
 
 #define HANG_MOST 10 /* times the configured one */
 
@@ -19,9 +16,9 @@ uint64_t hang_now(const struct prebreak_breaker *words, const struct prebreak_se
     return most(settings->hang, learnt);
 }
 
-void hang_learn(struct prebreak_breaker *words, uint64_t hang)
+void hang_learn(struct prebreak_breaker *words, uint64_t ns)
 {
-    uint32_t ms = (uint32_t)least((hang + NS_PER_MS - 1) / NS_PER_MS, UINT32_MAX);
+    uint32_t ms = (uint32_t)least((ns + NS_PER_MS - 1) / NS_PER_MS, UINT32_MAX);
     uint64_t found = word_load(&words->hang);
     while (learnt_ms(found) < ms) {
         if (word_swap(&words->hang, &found, (uint64_t)~ms << 32 | ms)) {

@@ -72,7 +72,7 @@ uint64_t inflight_enter(prebreak_word *table, const struct breaker_caller *who, 
     if (word == 0) {
         return 0;
     }
-    uint32_t home = scatter(who->shard ^ scatter(who->pid));
+    uint32_t home = (who->shard * UINT32_C(0x9e3779b1) ^ who->pid * UINT32_C(0x85ebca6b)) >> 16;
     for (uint32_t i = 0; i < INFLIGHT_TRIES; i++) {
         uint32_t at = i < HOME_TRIES ? home * HOME_WORDS + i : scatter(who->draw + i);
         at &= PREBREAK_INFLIGHT - 1;

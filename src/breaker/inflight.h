@@ -11,6 +11,7 @@
 
 #define INFLIGHT_TRIES   16
 #define INFLIGHT_TICK_NS UINT64_C(64000000)
+#define INFLIGHT_TICK_MS 64
 
 /* Enters a call, at one of INFLIGHT_TRIES places that begin where the caller's shard says. The word written, 0: full. */
 uint64_t inflight_enter(prebreak_word *table, const struct breaker_caller *who, uint32_t slot, uint32_t *place);

@@ -4,7 +4,8 @@
 #ifndef BREAKER_POLICY_H
 #define BREAKER_POLICY_H
 
-#include "breaker/turn.h"
+#include "breaker/drop.h"
+#include "breaker/phase.h"
 
 /* A call that ended, as far as a policy may know. */
 struct ended {
@@ -17,7 +18,6 @@ struct ended {
 };
 
 struct policy {
-    uint32_t kinds; /* bit mask of enum kind: those that a state word may hold */
     /* May a call pass? Sets turn->drop, and *probe when it goes out of turn. */
     bool (*admit)(struct turn *turn, bool *probe);
     /* Ends of calls of this generation; and late successes of any. NULL: nothing to do. */
@@ -35,8 +35,5 @@ struct policy {
 };
 
 extern const struct policy policy_sre, policy_aegis, policy_gozero, policy_gobreaker, policy_consecutive;
-
-/* The number of the streak that is running, 0 none: what an admitted call carries. */
-uint32_t streak_running(const struct turn *turn);
 
 #endif

@@ -1,5 +1,4 @@
 #include "breaker/probe.h"
-#include "breaker/inflight.h"
 
 /* ---- next: generation 14 | due 40 (ms) | callers left of a burst 10 ---------------------------------------------- */
 
@@ -126,7 +125,7 @@ void row_add(const struct turn *turn)
     }
 }
 
-void row_empty(const struct turn *turn)
+void row_clear(const struct turn *turn)
 {
     uint64_t found = word_load(&turn->words->row);
     while (tagged_value(found, turn->generation, 0) != 0) {
@@ -188,15 +187,12 @@ uint64_t newest_ok_ms(const struct turn *turn)
     return most(least(newest, turn->now_ms), turn->since_ms);
 }
 
-void newest_ok_note(const struct turn *turn, uint64_t admitted)
+void newest_ok_move(const struct turn *turn, uint64_t admitted_ms)
 {
-    uint64_t admitted_ms = admitted / NS_PER_MS;
     uint64_t found = word_load(&turn->words->newest_ok);
     for (;;) {
         uint64_t newest = tagged_value(found, turn->generation, 0);
-        /* Times of calls compare in the steps of their words: no need to write more often. */
-        bool later = newest > turn->now_ms + MS_PER_S ||
-                     admitted / INFLIGHT_TICK_NS > newest * NS_PER_MS / INFLIGHT_TICK_NS || newest < turn->since_ms;
+        bool later = admitted_ms > newest || newest > turn->now_ms + MS_PER_S;
         if (admitted_ms < turn->since_ms || !later ||
             word_swap(&turn->words->newest_ok, &found, tagged_make(turn->generation, admitted_ms))) {
             return;

@@ -5,6 +5,7 @@
 #ifndef BREAKER_PROBE_H
 #define BREAKER_PROBE_H
 
+#include "breaker/inflight.h"
 #include "breaker/policy.h"
 
 /* Is a probe due, and did this caller take it? */
@@ -18,7 +19,15 @@ uint64_t probe_due_ms(const struct turn *turn);
 
 /* Successes in the row, which shorten the interval while a throttle presses. */
 void row_add(const struct turn *turn);
-void row_empty(const struct turn *turn);
+void row_clear(const struct turn *turn);
+
+/* Its word: generation 21 | successes. */
+static inline void row_empty(const struct turn *turn)
+{
+    if (tagged_value(word_load(&turn->words->row), turn->generation, 0) != 0) {
+        row_clear(turn);
+    }
+}
 
 /*
  * The score while open: 2 for a success, -1 for a failure, never below 0. A failure that was not silence is remembered:
@@ -33,7 +42,18 @@ bool score_seen_failure(const struct turn *turn);
 uint32_t overtaken(const struct turn *turn);
 /* t*: the latest admission of a call that succeeded in this generation, ms; `since` while there is none. */
 uint64_t newest_ok_ms(const struct turn *turn);
-void newest_ok_note(const struct turn *turn, uint64_t admitted);
+void newest_ok_move(const struct turn *turn, uint64_t admitted_ms);
+
+/* A call that was admitted then has succeeded. Its word: generation 21 | ms. */
+static inline void newest_ok_note(const struct turn *turn, uint64_t admitted)
+{
+    uint64_t admitted_ms = admitted / NS_PER_MS;
+    uint64_t newest = tagged_value(word_load(&turn->words->newest_ok), turn->generation, 0);
+    /* Times of calls compare in steps of 64 ms: no need to write more often. */
+    if (admitted_ms / INFLIGHT_TICK_MS != newest / INFLIGHT_TICK_MS) {
+        newest_ok_move(turn, admitted_ms);
+    }
+}
 /* V(t): calls last heard of at t (ns) or later. */
 uint32_t not_overtaken(const struct turn *turn, uint64_t t);
 

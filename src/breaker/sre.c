@@ -3,6 +3,7 @@
  * directions. The bare throttle notices a total outage only after much of its window, leaks meanwhile, and recovers
  * slowly because old refusals hold it up; the streak opens at once, and successes of probes close.
  */
+#include "breaker/hang.h"
 #include "breaker/probe.h"
 #include "breaker/streak.h"
 
@@ -56,7 +57,7 @@ static bool sre_admit(struct turn *turn, bool *probe)
     uint32_t throttle = 0;
     turn->drop = DROP_ALL;
     if (turn->kind != KIND_OPEN) {
-        throttle = turn_drop(turn, NULL);
+        throttle = drop_now(turn).ratio;
         turn->drop = (uint32_t)most(throttle, ramp_drop(turn));
     }
     if (turn->drop == 0) {
@@ -91,7 +92,7 @@ static void trip(struct turn *turn, struct streak streak)
     }
     double k = 1 / set->success;
     if (streak.length + ROUNDING >= (k - 1) * not_overtaken(turn, streak.began)) {
-        turn_change(turn, KIND_OPEN, BREAKER_REASON_STREAK, sum);
+        phase_change(turn, KIND_OPEN, BREAKER_REASON_STREAK, sum);
     }
 }
 
@@ -130,7 +131,7 @@ static void sre_ok_open(struct turn *turn, const struct ended *call)
         return;
     }
     bool ramp = turn->set->reset > 0 && turn->set->ramp > 0;
-    if (turn_change(turn, ramp ? KIND_RAMP : KIND_CLOSED, BREAKER_REASON_SCORE, turn_sum(turn)) && call->late) {
+    if (phase_change(turn, ramp ? KIND_RAMP : KIND_CLOSED, BREAKER_REASON_SCORE, turn_sum(turn)) && call->late) {
         learn_hang(turn, call);
     }
 }
@@ -143,7 +144,7 @@ static void forget(struct turn *turn)
     struct window window = turn_window(turn);
     struct window_sum last = window_sum(&window, (uint32_t)slices);
     if (turn->set->reset > 0 && last.ok >= FORGET_OK && FORGET_OK_PER_FAILURE * last.failed <= last.ok) {
-        turn_change(turn, KIND_CLOSED, BREAKER_REASON_FORGET, turn_sum(turn));
+        phase_change(turn, KIND_CLOSED, BREAKER_REASON_FORGET, turn_sum(turn));
     }
 }
 
@@ -171,7 +172,7 @@ static void sre_ok(struct turn *turn, const struct ended *call)
     if (call->late) { /* not open: nobody doubts that it answers, and the window need not fill with our impatience */
         learn_hang(turn, call);
     }
-    if (ramp_running(turn) || !turn_pressed(turn)) {
+    if (ramp_running(turn) || !drop_pressed(turn)) {
         row_empty(turn);
         return;
     }
@@ -194,7 +195,6 @@ static uint64_t sre_retry_ms(const struct turn *turn)
 }
 
 const struct policy policy_sre = {
-    .kinds = 1u << KIND_CLOSED | 1u << KIND_OPEN | 1u << KIND_RAMP,
     .admit = sre_admit,
     .ok = sre_ok,
     .failed = sre_failed,

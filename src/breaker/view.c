@@ -48,16 +48,17 @@ static double drop_shown(const struct turn *turn, enum prebreak_phase phase)
 void breaker_view(const struct breaker *b, uint64_t now, enum prebreak_phase hold, struct breaker_view *view)
 {
     struct turn turn;
-    turn_begin(&turn, b, now, NULL);
+    struct breaker_caller who = {.now = now};
+    turn_begin(&turn, b, &who, NULL);
     turn.drop = turn.policy->drop(&turn);
     struct window_sum sum = turn_sum(&turn);
-    *view = (struct breaker_view){.phase = turn_phase(&turn, hold),
+    *view = (struct breaker_view){.phase = phase_now(&turn, hold),
                                   .generation = turn.generation,
                                   .ok = sum.ok,
                                   .failed = sum.failed,
                                   .refused = sum.refused,
                                   .hang = breaker_hang(b)};
-    view->since = turn_phase_since_ms(&turn, view->phase) * NS_PER_MS;
+    view->since = phase_since_ms(&turn, view->phase) * NS_PER_MS;
     view->drop = drop_shown(&turn, view->phase);
     view_totals(b->words, view);
     if (b->inflight != NULL) {

@@ -1,43 +1,16 @@
 #include "breaker/window.h"
 
-#define SLICE_SHIFT WINDOW_COUNT_BITS
-#define TAG_SHIFT   (WINDOW_COUNT_BITS + WINDOW_SLICE_BITS)
-
-#define LINE_WORDS 8
-
-/* ---- geometry ---------------------------------------------------------------------------------------------------- */
-
-/* Words of one ring, rounded up to whole cache lines so that no two rings share one. */
-static uint32_t ring_words(uint32_t buckets)
-{
-    return (buckets * WINDOW_COUNTS + LINE_WORDS - 1) / LINE_WORDS * LINE_WORDS;
-}
-
-static uint32_t ring_count(uint32_t ring)
-{
-    uint32_t rings = PREBREAK_SHARDS;
-    while (rings > 1 && rings * ring > PREBREAK_WINDOW_WORDS) {
-        rings /= 2;
-    }
-    return rings;
-}
-
 /* ---- one word ---------------------------------------------------------------------------------------------------- */
-
-static uint64_t word_head(const struct window *window, uint32_t slice)
-{
-    return bits_put(window->generation, TAG_SHIFT, WINDOW_TAG_BITS) | bits_put(slice, SLICE_SHIFT, WINDOW_SLICE_BITS);
-}
 
 static bool same_generation(const struct window *window, uint64_t word)
 {
-    return bits_get(word, TAG_SHIFT, WINDOW_TAG_BITS) == (window->generation & bits_mask(WINDOW_TAG_BITS));
+    return bits_get(word, WINDOW_TAG_SHIFT, WINDOW_TAG_BITS) == (window->generation & bits_mask(WINDOW_TAG_BITS));
 }
 
 /* How many slices the word is ahead of the current one, modulo the width of a slice number. */
 static uint32_t word_ahead(const struct window *window, uint64_t word)
 {
-    return (uint32_t)bits_get((word >> SLICE_SHIFT) - window->slice, 0, WINDOW_SLICE_BITS);
+    return (uint32_t)bits_get((word >> WINDOW_SLICE_SHIFT) - window->slice, 0, WINDOW_SLICE_BITS);
 }
 
 /*
@@ -52,23 +25,18 @@ static uint64_t word_count(const struct window *window, uint64_t word, uint32_t 
 
 /* ---- public ------------------------------------------------------------------------------------------------------ */
 
-void window_add(const struct window *window, uint32_t shard, enum window_count which)
+void window_add_to(const struct window *window, prebreak_word *word, uint64_t found)
 {
-    uint32_t ring = ring_words(window->buckets);
-    uint32_t index = window->slice % window->buckets;
-    prebreak_word *word = &window->words[(shard & (ring_count(ring) - 1)) * ring + index * WINDOW_COUNTS + which];
-    uint64_t head = word_head(window, window->slice);
-    uint64_t found = word_load(word);
-    for (;;) {
+    uint64_t head = window_head(window, window->slice);
+    do {
         uint64_t value = head | 1;
-        if (found >> SLICE_SHIFT == head >> SLICE_SHIFT) {
+        if (found >> WINDOW_SLICE_SHIFT == head >> WINDOW_SLICE_SHIFT) {
             if (bits_get(found, 0, WINDOW_COUNT_BITS) == bits_mask(WINDOW_COUNT_BITS)) {
                 return;
             }
             value = found + 1;
         } else if (same_generation(window, found)) {
-            uint32_t ahead = word_ahead(window, found);
-            if (ahead <= window->buckets) {
+            if (word_ahead(window, found) <= window->buckets) {
                 return;
             }
         } else if (state_generation(word_load(window->state)) != window->generation) {
@@ -78,13 +46,13 @@ void window_add(const struct window *window, uint32_t shard, enum window_count w
         if (word_swap(word, &found, value)) {
             return;
         }
-    }
+    } while (true);
 }
 
 struct window_sum window_sum(const struct window *window, uint32_t slices)
 {
-    uint32_t ring = ring_words(window->buckets);
-    uint32_t rings = ring_count(ring);
+    uint32_t ring = window_ring(window->buckets);
+    uint32_t rings = window_rings(ring);
     slices = slices < window->buckets ? slices : window->buckets;
     struct window_sum sum = {0};
     for (uint32_t i = 0; i < rings; i++) {
@@ -100,17 +68,17 @@ struct window_sum window_sum(const struct window *window, uint32_t slices)
 
 struct window_sum window_slice(const struct window *window, uint32_t back)
 {
-    uint32_t ring = ring_words(window->buckets);
-    uint32_t rings = ring_count(ring);
+    uint32_t ring = window_ring(window->buckets);
+    uint32_t rings = window_rings(ring);
     uint32_t slice = (uint32_t)bits_get((uint64_t)window->slice - back, 0, WINDOW_SLICE_BITS);
-    uint64_t head = word_head(window, slice) >> SLICE_SHIFT;
+    uint64_t head = window_head(window, slice) >> WINDOW_SLICE_SHIFT;
     struct window_sum sum = {0};
     for (uint32_t i = 0; i < rings; i++) {
         const prebreak_word *words = &window->words[i * ring + slice % window->buckets * WINDOW_COUNTS];
         uint64_t count[WINDOW_COUNTS];
         for (unsigned j = 0; j < WINDOW_COUNTS; j++) {
             uint64_t word = word_load(&words[j]);
-            count[j] = word >> SLICE_SHIFT == head ? bits_get(word, 0, WINDOW_COUNT_BITS) : 0;
+            count[j] = word >> WINDOW_SLICE_SHIFT == head ? bits_get(word, 0, WINDOW_COUNT_BITS) : 0;
         }
         sum.ok += count[WINDOW_OK];
         sum.failed += count[WINDOW_FAILED];

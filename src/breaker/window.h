@@ -25,12 +25,48 @@ struct window_sum {
     uint64_t ok, failed, refused;
 };
 
-#define WINDOW_COUNT_BITS 26
-#define WINDOW_SLICE_BITS 26
-#define WINDOW_TAG_BITS   12 /* of the generation */
+/* A word: tag of the generation 12 | number of the slice 26 | count 26. */
+#define WINDOW_COUNT_BITS  26
+#define WINDOW_SLICE_SHIFT WINDOW_COUNT_BITS
+#define WINDOW_SLICE_BITS  26
+#define WINDOW_TAG_SHIFT   (WINDOW_COUNT_BITS + WINDOW_SLICE_BITS)
+#define WINDOW_TAG_BITS    12
+
+static inline uint64_t window_head(const struct window *window, uint32_t slice)
+{
+    return bits_put(window->generation, WINDOW_TAG_SHIFT, WINDOW_TAG_BITS) |
+           bits_put(slice, WINDOW_SLICE_SHIFT, WINDOW_SLICE_BITS);
+}
+
+/* Words of one ring, rounded up to whole cache lines so that no two rings share one; and how many rings there are. */
+#define WINDOW_LINE 8
+
+static inline uint32_t window_ring(uint32_t buckets)
+{
+    return (buckets * WINDOW_COUNTS + WINDOW_LINE - 1) / WINDOW_LINE * WINDOW_LINE;
+}
+
+static inline uint32_t window_rings(uint32_t ring)
+{
+    _Static_assert(PREBREAK_SHARDS == 4, "4, 2 or 1 rings");
+    return ring <= PREBREAK_WINDOW_WORDS / 4 ? 4 : ring <= PREBREAK_WINDOW_WORDS / 2 ? 2 : 1;
+}
+
+/* The rest of window_add: a word that is full, of another slice or generation, or contended. */
+void window_add_to(const struct window *window, prebreak_word *word, uint64_t found);
 
 /* One more in the current slice. Dropped if the generation is over or the slice was overtaken. */
-void window_add(const struct window *window, uint32_t shard, enum window_count which);
+static inline void window_add(const struct window *window, uint32_t shard, enum window_count which)
+{
+    uint32_t ring = window_ring(window->buckets);
+    uint32_t index = window->slice % window->buckets;
+    prebreak_word *word = &window->words[(shard & (window_rings(ring) - 1)) * ring + index * WINDOW_COUNTS + which];
+    uint64_t found = word_load(word);
+    uint64_t counted = found - window_head(window, window->slice);
+    if (counted >= bits_mask(WINDOW_COUNT_BITS) || !word_swap(word, &found, found + 1)) {
+        window_add_to(window, word, found);
+    }
+}
 
 /* The sums of the current slice and the slices - 1 before it (at most `buckets` slices). */
 struct window_sum window_sum(const struct window *window, uint32_t slices);

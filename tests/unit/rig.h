@@ -106,9 +106,7 @@ static inline void rig_calls(struct rig *rig, unsigned n, struct breaker_end end
 
 static inline void rig_turn(struct rig *rig, struct turn *turn)
 {
-    turn_begin(turn, &rig->b, rig->who.now, &rig->change);
-    turn->draw = rig->who.draw;
-    turn->shard = rig->who.shard;
+    turn_begin(turn, &rig->b, &rig->who, &rig->change);
 }
 
 /* Puts counts into the window, past policy and streak. */
