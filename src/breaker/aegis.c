@@ -28,16 +28,17 @@ static bool aegis_admit(struct turn *turn, bool *probe)
     return false;
 }
 
-static void aegis_ok(struct turn *turn, const struct ended *call)
+static void aegis_ok(struct turn *turn, const struct breaker_call *call)
 {
     (void)call;
     turn_count(turn, WINDOW_OK);
     turn_note_ok(turn);
 }
 
-static void aegis_failed(struct turn *turn, const struct ended *call)
+static void aegis_failed(struct turn *turn, const struct breaker_call *call, const struct breaker_end *end)
 {
     (void)call;
+    (void)end;
     turn_count(turn, WINDOW_FAILED);
 }
 

@@ -27,7 +27,7 @@ static void totals_end(const struct breaker *b, uint32_t shard, enum prebreak_ou
 /* To the second: a busy key does not write it with every call. */
 static void note_asked(struct prebreak_breaker *words, uint64_t now)
 {
-    uint64_t last = word_load(&words->last_call);
+    uint64_t last = word_peek(&words->last_call);
     if (now - last > NS_PER_S) {
         word_store(&words->last_call, now);
     }
@@ -123,20 +123,15 @@ static void end_shadow(const struct breaker *b, uint32_t shard, const struct bre
     }
 }
 
-static void end_policy(struct turn *turn, const struct breaker_call *call, const struct breaker_end *end)
+static void end_policy(struct turn *turn, const struct breaker_call *call, const struct breaker_end *end,
+                       enum prebreak_outcome outcome)
 {
-    struct ended ended = {.admitted = call->admitted,
-                          .streak = call->streak,
-                          .kind = end->kind,
-                          .soft = end->soft,
-                          .probe = call->probe,
-                          .late = call->overdue};
-    if (end->outcome == PREBREAK_OK) {
-        turn->policy->ok(turn, &ended);
-    } else if (end->outcome == PREBREAK_FAILED) {
-        turn->policy->failed(turn, &ended);
+    if (outcome == PREBREAK_OK) {
+        turn->policy->ok(turn, call);
+    } else if (outcome == PREBREAK_FAILED) {
+        turn->policy->failed(turn, call, end);
     } else if (turn->policy->neutral != NULL) {
-        turn->policy->neutral(turn, &ended);
+        turn->policy->neutral(turn, call);
     }
 }
 
@@ -155,25 +150,25 @@ void breaker_finish(const struct breaker *b, const struct breaker_caller *who, s
         end_shadow(b, who->shard, end);
         return;
     }
-    if (end->answered && word_load(&turn.words->answered) == 0) {
+    if (end->answered && word_peek(&turn.words->answered) == 0) {
         word_store(&turn.words->answered, 1);
     }
+    enum prebreak_outcome outcome = end->outcome;
     if (call->overdue) {
         /* Counted already; of what comes after, only an answer is news. */
-        if (end->outcome == PREBREAK_OK) {
-            end_policy(&turn, call, end);
+        if (outcome == PREBREAK_OK) {
+            end_policy(&turn, call, end, outcome);
         }
         return;
     }
     bool current = generation == turn.generation;
-    struct breaker_end judged = *end;
     if (end->retry_at != 0 && current && pause_wanted(&turn, end)) {
         pause_begin(&turn, end->retry_at);
-        judged.outcome = PREBREAK_NEUTRAL;
+        outcome = PREBREAK_NEUTRAL;
     }
-    totals_end(b, who->shard, judged.outcome, judged.kind);
+    totals_end(b, who->shard, outcome, end->kind);
     if (current) {
-        end_policy(&turn, call, &judged);
+        end_policy(&turn, call, end, outcome);
     }
 }
 
@@ -184,8 +179,9 @@ void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, 
     turn_begin(&turn, b, who, change);
     totals_end(b, who->shard, PREBREAK_FAILED, PREBREAK_KIND_HANG);
     if (heard / INFLIGHT_TICK_NS >= turn.since_ms * NS_PER_MS / INFLIGHT_TICK_NS) {
-        struct ended ended = {.admitted = heard, .kind = PREBREAK_KIND_HANG};
-        turn.policy->failed(&turn, &ended);
+        const struct breaker_call silent = {.admitted = heard, .generation = turn.generation};
+        const struct breaker_end end = {.outcome = PREBREAK_FAILED, .kind = PREBREAK_KIND_HANG};
+        turn.policy->failed(&turn, &silent, &end);
     }
 }
 
@@ -196,7 +192,7 @@ void breaker_lost(const struct breaker *b, const struct breaker_caller *who)
 
 uint64_t breaker_hang(const struct breaker *b)
 {
-    return word_load(&b->words->answered) != 0 ? hang_now(b->words, b->settings) : 0;
+    return word_peek(&b->words->answered) != 0 ? hang_now(b->words, b->settings) : 0;
 }
 
 /* ---- the operator ------------------------------------------------------------------------------------------------ */

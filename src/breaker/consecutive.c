@@ -68,9 +68,9 @@ static bool consecutive_admit(struct turn *turn, bool *probe)
     return turn->kind == KIND_CLOSED;
 }
 
-static void consecutive_ok(struct turn *turn, const struct ended *call)
+static void consecutive_ok(struct turn *turn, const struct breaker_call *call)
 {
-    if (call->late && (turn->kind != KIND_CLOSED || call->admitted / NS_PER_MS < turn->since_ms)) {
+    if (call->overdue && (turn->kind != KIND_CLOSED || call->admitted / NS_PER_MS < turn->since_ms)) {
         return;
     }
     turn_count(turn, WINDOW_OK);
@@ -82,9 +82,10 @@ static void consecutive_ok(struct turn *turn, const struct ended *call)
     }
 }
 
-static void consecutive_failed(struct turn *turn, const struct ended *call)
+static void consecutive_failed(struct turn *turn, const struct breaker_call *call, const struct breaker_end *end)
 {
     (void)call;
+    (void)end;
     turn_count(turn, WINDOW_FAILED);
     if (turn->kind == KIND_HALF) {
         uint32_t rounds = rounds_of(turn, generation_before(turn->generation));
@@ -97,7 +98,7 @@ static void consecutive_failed(struct turn *turn, const struct ended *call)
     }
 }
 
-static void consecutive_neutral(struct turn *turn, const struct ended *call)
+static void consecutive_neutral(struct turn *turn, const struct breaker_call *call)
 {
     if (call->probe && turn->kind == KIND_HALF) {
         places_give(turn);

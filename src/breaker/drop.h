@@ -39,7 +39,7 @@ static inline bool drop_current(const struct turn *turn, uint64_t word)
 /* The policy's ratio: the word's if that is of this generation and at most 10 ms old, else computed. */
 static inline struct drop drop_now(const struct turn *turn)
 {
-    uint64_t word = word_load(&turn->words->drop);
+    uint64_t word = word_peek(&turn->words->drop);
     uint64_t age = bits_get(turn->now_ms + DROP_AHEAD_MS - word, 0, DROP_TIME_BITS);
     if (__builtin_expect(!drop_current(turn, word) || age > DROP_AGE_MS + DROP_AHEAD_MS, 0)) {
         word = drop_renew(turn);
@@ -51,7 +51,7 @@ static inline struct drop drop_now(const struct turn *turn)
 /* Did it press when it was last computed in this generation? */
 static inline bool drop_pressed(const struct turn *turn)
 {
-    uint64_t word = word_load(&turn->words->drop);
+    uint64_t word = word_peek(&turn->words->drop);
     return drop_current(turn, word) && bits_get(word, DROP_PRESSED_SHIFT, 1) != 0;
 }
 

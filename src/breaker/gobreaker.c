@@ -38,11 +38,10 @@ static void requests_set(const struct turn *turn, bool more)
     } while (!word_swap(&turn->words->counts, &found, fresh));
 }
 
-/* Does the end of this call belong to the window as it is now? Of silence the moment counts at which it was noticed. */
-static bool of_this_window(const struct turn *turn, const struct ended *call)
+/* Does the end of this call belong to the window as it is now? */
+static bool of_this_window(const struct turn *turn, const struct breaker_call *call)
 {
-    return turn->kind != KIND_CLOSED || call->kind == PREBREAK_KIND_HANG ||
-           window_number(turn, call->admitted) == window_number(turn, turn->now);
+    return turn->kind != KIND_CLOSED || window_number(turn, call->admitted) == window_number(turn, turn->now);
 }
 
 /* ---- the policy ----------------------------------------------------------------------------------------------------- */
@@ -69,9 +68,9 @@ static bool gobreaker_admit(struct turn *turn, bool *probe)
     return turn->kind == KIND_CLOSED;
 }
 
-static void gobreaker_ok(struct turn *turn, const struct ended *call)
+static void gobreaker_ok(struct turn *turn, const struct breaker_call *call)
 {
-    bool stale = call->late && (turn->kind != KIND_CLOSED || call->admitted / NS_PER_MS < turn->since_ms);
+    bool stale = call->overdue && (turn->kind != KIND_CLOSED || call->admitted / NS_PER_MS < turn->since_ms);
     if (stale || !of_this_window(turn, call)) {
         return;
     }
@@ -82,13 +81,14 @@ static void gobreaker_ok(struct turn *turn, const struct ended *call)
     }
 }
 
-static void gobreaker_failed(struct turn *turn, const struct ended *call)
+static void gobreaker_failed(struct turn *turn, const struct breaker_call *call, const struct breaker_end *end)
 {
-    if (!of_this_window(turn, call)) {
+    /* Of silence the moment counts at which it was noticed. */
+    if (end->kind != PREBREAK_KIND_HANG && !of_this_window(turn, call)) {
         return;
     }
     turn_count(turn, WINDOW_FAILED);
-    if (turn->kind == KIND_CLOSED && call->kind == PREBREAK_KIND_HANG) {
+    if (turn->kind == KIND_CLOSED && end->kind == PREBREAK_KIND_HANG) {
         requests_set(turn, true);
     }
     struct window_sum sum = turn_sum(turn);
@@ -101,7 +101,7 @@ static void gobreaker_failed(struct turn *turn, const struct ended *call)
     }
 }
 
-static void gobreaker_neutral(struct turn *turn, const struct ended *call)
+static void gobreaker_neutral(struct turn *turn, const struct breaker_call *call)
 {
     if (call->probe && turn->kind == KIND_HALF) {
         places_give(turn);

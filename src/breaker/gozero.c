@@ -78,16 +78,17 @@ static bool gozero_admit(struct turn *turn, bool *probe)
 
 /* ---- ends and people --------------------------------------------------------------------------------------------- */
 
-static void gozero_ok(struct turn *turn, const struct ended *call)
+static void gozero_ok(struct turn *turn, const struct breaker_call *call)
 {
     (void)call;
     turn_count(turn, WINDOW_OK);
     turn_note_ok(turn);
 }
 
-static void gozero_failed(struct turn *turn, const struct ended *call)
+static void gozero_failed(struct turn *turn, const struct breaker_call *call, const struct breaker_end *end)
 {
     (void)call;
+    (void)end;
     turn_count(turn, WINDOW_FAILED);
 }
 

@@ -13,7 +13,7 @@ uint64_t pause_checked(const struct turn *turn, uint64_t until);
 /* Until when calls are refused, ns; 0: there is no pause. */
 static inline uint64_t pause_until(const struct turn *turn)
 {
-    uint64_t until = word_load(&turn->words->pause_until);
+    uint64_t until = word_peek(&turn->words->pause_until);
     return until == 0 ? 0 : pause_checked(turn, until);
 }
 

@@ -28,7 +28,7 @@ void phase_tell_other(struct turn *turn, enum prebreak_phase phase);
 static inline void phase_tell(struct turn *turn, enum prebreak_phase phase)
 {
     uint64_t same = (uint64_t)turn->generation << PHASE_BITS | (uint64_t)phase;
-    if (__builtin_expect(word_load(&turn->words->phase) >> PHASE_SHIFT != same, 0)) {
+    if (__builtin_expect(word_peek(&turn->words->phase) >> PHASE_SHIFT != same, 0)) {
         phase_tell_other(turn, phase);
     }
 }

@@ -7,23 +7,13 @@
 #include "breaker/drop.h"
 #include "breaker/phase.h"
 
-/* A call that ended, as far as a policy may know. */
-struct ended {
-    uint64_t admitted; /* ns; of an overdue call, when it was last heard of */
-    uint32_t streak;   /* number it carries */
-    enum prebreak_kind kind;
-    bool soft;  /* a 429 */
-    bool probe; /* it went out of turn, or took a half-open place */
-    bool late;  /* it had been counted as overdue */
-};
-
 struct policy {
     /* May a call pass? Sets turn->drop, and *probe when it goes out of turn. */
     bool (*admit)(struct turn *turn, bool *probe);
     /* Ends of calls of this generation; and late successes of any. NULL: nothing to do. */
-    void (*ok)(struct turn *turn, const struct ended *call);
-    void (*failed)(struct turn *turn, const struct ended *call);
-    void (*neutral)(struct turn *turn, const struct ended *call);
+    void (*ok)(struct turn *turn, const struct breaker_call *call);
+    void (*failed)(struct turn *turn, const struct breaker_call *call, const struct breaker_end *end);
+    void (*neutral)(struct turn *turn, const struct breaker_call *call);
     /* The share of calls that the window's counts alone condemn, and whether they condemn any (a share that is softened
      * to nothing still does). NULL: not by counts. */
     double (*throttle)(const struct turn *turn, bool *pressed);

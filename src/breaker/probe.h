@@ -24,7 +24,7 @@ void row_clear(const struct turn *turn);
 /* Its word: generation 21 | successes. */
 static inline void row_empty(const struct turn *turn)
 {
-    if (tagged_value(word_load(&turn->words->row), turn->generation, 0) != 0) {
+    if (tagged_value(word_peek(&turn->words->row), turn->generation, 0) != 0) {
         row_clear(turn);
     }
 }
@@ -48,7 +48,7 @@ void newest_ok_move(const struct turn *turn, uint64_t admitted_ms);
 static inline void newest_ok_note(const struct turn *turn, uint64_t admitted)
 {
     uint64_t admitted_ms = admitted / NS_PER_MS;
-    uint64_t newest = tagged_value(word_load(&turn->words->newest_ok), turn->generation, 0);
+    uint64_t newest = tagged_value(word_peek(&turn->words->newest_ok), turn->generation, 0);
     /* Times of calls compare in steps of 64 ms: no need to write more often. */
     if (admitted_ms / INFLIGHT_TICK_MS != newest / INFLIGHT_TICK_MS) {
         newest_ok_move(turn, admitted_ms);

@@ -96,15 +96,15 @@ static void trip(struct turn *turn, struct streak streak)
     }
 }
 
-static void sre_failed(struct turn *turn, const struct ended *call)
+static void sre_failed(struct turn *turn, const struct breaker_call *call, const struct breaker_end *end)
 {
     turn_count(turn, WINDOW_FAILED);
     if (turn->kind == KIND_OPEN) {
-        score_failure(turn, call->kind == PREBREAK_KIND_HANG);
+        score_failure(turn, end->kind == PREBREAK_KIND_HANG);
         return;
     }
     row_empty(turn);
-    struct streak streak = streak_fail(turn, call);
+    struct streak streak = streak_fail(turn, call, end->soft);
     if (streak.length > 0) {
         trip(turn, streak);
     }
@@ -113,7 +113,7 @@ static void sre_failed(struct turn *turn, const struct ended *call)
 /* ---- successes --------------------------------------------------------------------------------------------------- */
 
 /* A provider that is merely slow is not condemned by our own impatience a second time. */
-static void learn_hang(const struct turn *turn, const struct ended *call)
+static void learn_hang(const struct turn *turn, const struct breaker_call *call)
 {
     uint64_t age = turn->now > call->admitted ? turn->now - call->admitted : 0;
     uint64_t hang = least(HANG_FACTOR * age, HANG_MOST * turn->set->hang);
@@ -122,7 +122,7 @@ static void learn_hang(const struct turn *turn, const struct ended *call)
     }
 }
 
-static void sre_ok_open(struct turn *turn, const struct ended *call)
+static void sre_ok_open(struct turn *turn, const struct breaker_call *call)
 {
     uint32_t score = score_success(turn);
     probe_hasten(turn);
@@ -131,7 +131,7 @@ static void sre_ok_open(struct turn *turn, const struct ended *call)
         return;
     }
     bool ramp = turn->set->reset > 0 && turn->set->ramp > 0;
-    if (phase_change(turn, ramp ? KIND_RAMP : KIND_CLOSED, BREAKER_REASON_SCORE, turn_sum(turn)) && call->late) {
+    if (phase_change(turn, ramp ? KIND_RAMP : KIND_CLOSED, BREAKER_REASON_SCORE, turn_sum(turn)) && call->overdue) {
         learn_hang(turn, call);
     }
 }
@@ -148,7 +148,7 @@ static void forget(struct turn *turn)
     }
 }
 
-static void note_ok(const struct turn *turn, const struct ended *call)
+static void note_ok(const struct turn *turn, const struct breaker_call *call)
 {
     turn_count(turn, WINDOW_OK);
     turn_note_ok(turn);
@@ -156,11 +156,11 @@ static void note_ok(const struct turn *turn, const struct ended *call)
     streak_end(turn);
 }
 
-static void sre_ok(struct turn *turn, const struct ended *call)
+static void sre_ok(struct turn *turn, const struct breaker_call *call)
 {
     if (turn->kind == KIND_OPEN) {
         bool older = call->admitted / NS_PER_MS < turn->since_ms;
-        if (call->late && older && score_seen_failure(turn)) {
+        if (call->overdue && older && score_seen_failure(turn)) {
             /* A dead provider's last answers must not re-open it. */
             return;
         }

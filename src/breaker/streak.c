@@ -36,12 +36,12 @@ void streak_clear(const struct turn *turn)
     }
 }
 
-struct streak streak_fail(const struct turn *turn, const struct ended *call)
+struct streak streak_fail(const struct turn *turn, const struct breaker_call *call, bool soft)
 {
     uint64_t last_ok_ms = turn_last_ok_ms(turn); /* or `since` */
     bool quiet = turn->now_ms >= last_ok_ms + NEWS_MS;
     bool slow = quiet && turn->now_ms >= call->admitted / NS_PER_MS + NEWS_MS;
-    if (call->soft && !quiet) {
+    if (soft && !quiet) {
         return (struct streak){0};
     }
     uint64_t now_tick = turn->now / INFLIGHT_TICK_NS;

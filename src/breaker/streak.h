@@ -25,7 +25,7 @@ static inline uint32_t streak_length(const struct turn *turn, uint64_t word)
 /* The number of the streak that is running, 0 none: what an admitted call carries. */
 static inline uint32_t streak_running(const struct turn *turn)
 {
-    uint64_t word = word_load(&turn->words->streak);
+    uint64_t word = word_peek(&turn->words->streak);
     return streak_length(turn, word) > 0 ? (uint32_t)bits_get(word, STREAK_NUMBER_SHIFT, STREAK_NUMBER_BITS) : 0;
 }
 
@@ -35,15 +35,15 @@ struct streak {
     uint64_t began;  /* ns, at the steps of an in-flight word */
 };
 
-/* A failure: begins a streak, lengthens it if it says something new, or changes nothing. */
-struct streak streak_fail(const struct turn *turn, const struct ended *call);
+/* A failure (soft: a 429): begins a streak, lengthens it if it says something new, or changes nothing. */
+struct streak streak_fail(const struct turn *turn, const struct breaker_call *call, bool soft);
 
 void streak_clear(const struct turn *turn);
 
 /* A success ends it. */
 static inline void streak_end(const struct turn *turn)
 {
-    if (streak_length(turn, word_load(&turn->words->streak)) > 0) {
+    if (streak_length(turn, word_peek(&turn->words->streak)) > 0) {
         streak_clear(turn);
     }
 }

@@ -24,10 +24,10 @@ struct turn {
     uint64_t state; /* the word; its parts follow */
     uint64_t since_ms;
     uint32_t generation;
-    enum kind kind;
     uint32_t draw;
-    uint32_t shard;
-    uint32_t drop; /* once decided */
+    enum kind kind;
+    uint32_t shard; /* not beside draw: one load of both would wait for the two stores that have just filled them */
+    uint32_t drop;  /* once decided */
     struct breaker_change *change;
 };
 
@@ -54,8 +54,8 @@ static inline void turn_take_state(struct turn *turn, uint64_t state)
 
 static inline bool turn_sound(const struct turn *turn)
 {
-    return turn->generation != 0 && (policy_kinds[turn_policy(turn)] >> turn->kind & 1) != 0 &&
-           turn->since_ms <= turn->now_ms + SINCE_AHEAD_MS;
+    bool kind = turn->kind == KIND_CLOSED || (policy_kinds[turn_policy(turn)] >> turn->kind & 1) != 0;
+    return turn->generation != 0 && kind && turn->since_ms <= turn->now_ms + SINCE_AHEAD_MS;
 }
 
 /* Puts a state word right that was never touched or makes no sense: a new generation, closed. */
@@ -127,7 +127,7 @@ uint64_t turn_last_ok_ms(const struct turn *turn);
 /* A success now. Kept to the millisecond, so that a busy key does not write the word with every call. */
 static inline void turn_note_ok(const struct turn *turn)
 {
-    uint64_t last = word_load(&turn->words->last_ok);
+    uint64_t last = word_peek(&turn->words->last_ok);
     if (last < turn->now_ms || last > turn->now_ms + MS_PER_S) {
         word_store(&turn->words->last_ok, turn->now_ms);
     }

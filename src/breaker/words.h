@@ -22,6 +22,12 @@ static inline uint64_t word_load(const prebreak_word *word)
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
+/* For a word that says all there is to know by itself: no order with other words is asked for. */
+static inline uint64_t word_peek(const prebreak_word *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
 static inline void word_store(prebreak_word *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
