@@ -169,7 +169,8 @@ static void sre_ok(struct turn *turn, const struct breaker_call *call)
         return;
     }
     note_ok(turn, call);
-    if (call->late) { /* not open: nobody doubts that it answers, and the window need not fill with our impatience */
+    if (call->overdue) {
+        /* Not open: nobody doubts that it answers, and the window need not fill with our impatience. */
         learn_hang(turn, call);
     }
     if (ramp_running(turn) || !drop_pressed(turn)) {
