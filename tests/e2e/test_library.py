@@ -36,7 +36,7 @@ def test_library_has_no_version_node_and_no_writable_code():
 
 def compiled(directory, source, *options):
     (directory / "program.c").write_text(source)
-    subprocess.run(["cc", "-w", "-o", directory / "program", directory / "program.c", *options], check=True)
+    subprocess.run(["cc", "-w", "-D_GNU_SOURCE", "-o", directory / "program", directory / "program.c", *options], check=True)
     return directory / "program"
 
 
@@ -90,6 +90,7 @@ NONSENSE = r"""
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,8 @@ NONSENSE = r"""
 
 int main(void)
 {
+    signal(SIGPIPE, SIG_IGN);
+    setvbuf(stdout, NULL, _IOLBF, 0);
     void *volatile null = NULL, *volatile wild = (void *)16;
     char buffer[16], *b = buffer;
     struct msghdr message = {.msg_iov = wild, .msg_iovlen = 1};
