@@ -100,6 +100,16 @@ def test_region_of_another_version_is_left_alone_and_ours_stands_beside_it(acme,
     assert "beside" not in acme.prebreak("state").stdout
 
 
+def test_region_of_another_version_is_left_alone_and_ours_lies_beside_it(acme, provider, region):
+    content = bytes(other_version(region))
+    acme.state.write_bytes(content)
+    acme.state.chmod(0o600)
+    assert "connect ECONNREFUSED" in unharmed(acme, provider)
+    assert acme.state.read_bytes() == content
+    acme.run(CALL, "127.0.0.1", provider.port)
+    assert acme.status("acme")["total"]["calls"] == 66
+
+
 def test_recreate_is_the_remedy(acme, provider, region):
     acme.state.write_bytes(garbage(region))
     acme.state.chmod(0o600)
