@@ -162,6 +162,19 @@ static bool begin(int fd, uint64_t kind, const struct target *target, uint64_t *
     return true;
 }
 
+/* Of a layer above: it may still have to decide, and is what the descriptor belongs to from now on. */
+static bool begin_upper(int fd, struct layer *layer, const struct sockaddr *addr, socklen_t length)
+{
+    struct address address;
+    int refusal = address_read(addr, length, &address) ? layer_ask(layer, address.bytes) : 0;
+    if (refusal != 0) {
+        errno = refusal;
+        return false;
+    }
+    fd_put(fd, FD_UPPER | FD_STREAM);
+    return true;
+}
+
 bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, const void *caller, uint64_t *mark)
 {
     *mark = 0;
@@ -174,7 +187,7 @@ bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, const vo
         return true;
     }
     int saved = errno;
-    const struct layer *layer = layer_current(__builtin_frame_address(0));
+    struct layer *layer = layer_current(__builtin_frame_address(0));
     bool in = layer != NULL && layer_covers(layer, caller);
     if (!process_readable(addr, length)) {
         return true;
@@ -194,7 +207,7 @@ bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, const vo
     struct target target;
     if (addr->sa_family != AF_UNSPEC && is_stream(fd, found)) {
         if (in) {
-            fd_put(fd, FD_UPPER | FD_STREAM);
+            pass = begin_upper(fd, layer, addr, length);
         } else if (provider_any() && find_target(addr, length, &target)) {
             pass = begin(fd, FD_STREAM, &target, mark);
         }

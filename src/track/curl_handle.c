@@ -75,6 +75,10 @@ static void clear(struct curl_handle *handle)
     curl_handle_under_way(handle, "");
     handle->api = NULL;
     memset(&handle->options, 0, sizeof handle->options);
+    memset(&handle->pending, 0, sizeof handle->pending);
+    handle->decision = CURL_UNDECIDED;
+    handle->decided = NULL;
+    handle->known = false;
     handle->refused = 0;
     handle->closed = false;
 }

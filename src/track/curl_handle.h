@@ -27,16 +27,28 @@ struct curl_options {
     char protocols_text[CURL_PROTOCOLS];
 };
 
+enum curl_decision {
+    CURL_UNDECIDED, /* nothing was connected: it went over a connection that was there, or failed before */
+    CURL_NOT_OURS,
+    CURL_ADMITTED,
+    CURL_REFUSED
+};
+
 struct curl_handle {
     const struct curl_api *api; /* whose it is */
     struct curl_options options;
     struct call call; /* of the transfer under way */
     uint64_t
         host; /* hash of that transfer's host, while it is under way; 0 none. Other threads read it, and the next two */
-    uint32_t forks; /* process_forks() when it began */
-    uint32_t dns;   /* enum curl_dns: what the resolver said of that host */
-    int refused;    /* errno of a refusal that was the handle's last transfer; 0: it was none */
-    bool closed;    /* its protocols are ours, not the program's */
+    uint32_t forks;              /* process_forks() when it began */
+    uint32_t dns;                /* enum curl_dns: what the resolver said of that host */
+    enum curl_decision decision; /* on a transfer whose provider depends on the address */
+    struct curl_target pending;  /* of that transfer */
+    struct provider *decided;    /* whose it is, when it was admitted or refused */
+    uint8_t address[16];         /* that it went to, so that a later one on the same connection is known; see `known` */
+    bool known;
+    int refused; /* errno of a refusal that was the handle's last transfer; 0: it was none */
+    bool closed; /* its protocols are ours, not the program's */
 };
 
 enum curl_dns { CURL_DNS_FINE, CURL_DNS_OURS, CURL_DNS_FAILED };

@@ -4,6 +4,7 @@
 #include "track/layer.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 /* ---- whose transfer ----------------------------------------------------------------------------------------------- */
@@ -29,9 +30,17 @@ static bool find_target(struct curl_handle *handle, struct curl_target *target)
     return target->host[0] != '\0';
 }
 
-static struct provider *find_provider(const struct curl_target *target)
+static struct rules_target rules_target_of(const struct curl_handle *handle, const struct curl_target *target)
 {
-    return provider_of(&(struct rules_target){.host = target->host, .port = target->port});
+    /* The address that the last transfer to the same place was decided by: this one goes there too. */
+    bool known =
+        handle->known && handle->pending.port == target->port && strcmp(handle->pending.host, target->host) == 0;
+
+    return (struct rules_target){
+        .host = target->host,
+        .port = target->port,
+        .address = known ? handle->address : NULL,
+    };
 }
 
 /* ---- refusing ----------------------------------------------------------------------------------------------------- */
@@ -59,6 +68,13 @@ void curl_transfer_reopen(struct curl_handle *handle, CURL *easy)
     }
 }
 
+static void explain(const struct curl_handle *handle, const struct provider *provider)
+{
+    if (handle->options.error_buffer != NULL) {
+        call_refusal_text(provider, handle->options.error_buffer, CURL_ERROR_SIZE);
+    }
+}
+
 /*
  * libcurl itself fails the transfer, while it looks at the URL: before names, proxies, connections. So nothing of an
  * earlier transfer is left for getinfo to show, and no connection of the handle's is touched.
@@ -81,9 +97,7 @@ static CURLcode refuse(struct curl_handle *handle, CURL *easy, const struct prov
         return code; /* libcurl had another objection: a bad URL stays one */
     }
     handle->refused = provider->settings.refuse_errno;
-    if (handle->options.error_buffer != NULL) {
-        call_refusal_text(provider, handle->options.error_buffer, CURL_ERROR_SIZE);
-    }
+    explain(handle, provider);
     return CURLE_COULDNT_CONNECT;
 }
 
@@ -208,38 +222,89 @@ static void finish(struct curl_handle *handle, CURL *easy, const struct curl_tar
     }
 }
 
+/* ---- deciding late ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Rules that go by address come before the one that fits the name (`- 127.0.0.0/8; * *`): whose call it is shows when
+ * libcurl connects. A refusal then is that connect's, and libcurl's own failure of the transfer.
+ */
+static int decide(struct layer *layer, const uint8_t *address)
+{
+    struct curl_handle *handle = (struct curl_handle *)((char *)layer->call - offsetof(struct curl_handle, call));
+
+    if (handle->decision == CURL_UNDECIDED) {
+        struct rules_target target = {
+            .host = handle->pending.host,
+            .port = handle->pending.port,
+            .address = address,
+        };
+
+        handle->decided = provider_of(&target);
+        if (handle->decided == NULL) {
+            handle->decision = CURL_NOT_OURS;
+        } else if (!call_admit(&handle->call, handle->decided)) {
+            handle->decision = CURL_REFUSED;
+        } else {
+            handle->decision = CURL_ADMITTED;
+            layer_decided(layer);
+        }
+        memcpy(handle->address, address, sizeof handle->address);
+        handle->known = true;
+    }
+    return handle->decision == CURL_REFUSED ? handle->decided->settings.refuse_errno : 0;
+}
+
 /* ---- the transfer ------------------------------------------------------------------------------------------------- */
+
+/* libcurl's own run, with the layers below kept quiet. */
+static CURLcode run(struct curl_handle *handle, CURL *easy, const struct curl_target *target, const void *frame,
+                    bool late)
+{
+    if (!layer_enter(&handle->call, frame, &handle->api->range)) {
+        call_neutral(&handle->call);
+        return handle->api->easy_perform(easy);
+    }
+    if (late) {
+        handle->pending = *target;
+        handle->decision = CURL_UNDECIDED;
+        handle->known = false;
+        layer_defer(decide);
+    }
+    curl_handle_under_way(handle, target->host);
+    CURLcode code = handle->api->easy_perform(easy);
+    int saved = errno;
+    int error = layer_leave(frame);
+
+    curl_handle_under_way(handle, "");
+    if (!late || handle->decision == CURL_ADMITTED) {
+        finish(handle, easy, target, code, error);
+    } else if (handle->decision == CURL_REFUSED && code == CURLE_COULDNT_CONNECT) {
+        explain(handle, handle->decided);
+    }
+    errno = saved;
+    return code;
+}
 
 CURLcode curl_transfer(struct curl_handle *handle, CURL *easy, const void *frame)
 {
     struct curl_target target;
-    struct provider *provider = NULL;
 
     curl_transfer_reopen(handle, easy);
     handle->refused = 0;
     (void)layer_current(frame);
     layer_forget(&handle->call);
     call_neutral(&handle->call); /* of a transfer that was jumped out of, or whose thread is gone */
-    if (handle->options.protocols != CURL_PROTOCOLS_UNKNOWN && find_target(handle, &target)) {
-        provider = find_provider(&target);
-    }
-    if (provider == NULL) {
+    if (handle->options.protocols == CURL_PROTOCOLS_UNKNOWN || !find_target(handle, &target)) {
         return handle->api->easy_perform(easy);
     }
-    if (!call_admit(&handle->call, provider)) {
+    const struct rules_target whose = rules_target_of(handle, &target);
+    struct provider *provider = provider_of(&whose);
+
+    if (provider == NULL && !provider_undecided(&whose)) {
+        return handle->api->easy_perform(easy);
+    }
+    if (provider != NULL && !call_admit(&handle->call, provider)) {
         return refuse(handle, easy, provider, frame);
     }
-    if (!layer_enter(&handle->call, frame, &handle->api->range)) {
-        call_neutral(&handle->call);
-        return handle->api->easy_perform(easy);
-    }
-    curl_handle_under_way(handle, target.host);
-    CURLcode code = handle->api->easy_perform(easy);
-    int saved = errno;
-    int error = layer_leave(frame);
-
-    curl_handle_under_way(handle, "");
-    finish(handle, easy, &target, code, error);
-    errno = saved;
-    return code;
+    return run(handle, easy, &target, frame, provider == NULL);
 }

@@ -62,6 +62,21 @@ bool layer_enter(struct call *call, const void *frame, const struct real_range *
     return true;
 }
 
+void layer_defer(layer_decider *decide)
+{
+    layers[layer_depth - 1].decide = decide;
+}
+
+void layer_decided(struct layer *layer)
+{
+    layer->admitted = layer->call->ticket.admitted;
+}
+
+int layer_ask(struct layer *layer, const uint8_t *address)
+{
+    return layer->decide != NULL && layer->call != NULL ? layer->decide(layer, address) : 0;
+}
+
 void layer_forget(const struct call *call)
 {
     for (uint32_t i = 0; i < layer_depth; i++) {

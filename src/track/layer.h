@@ -17,11 +17,20 @@
 #include "track/call.h"
 #include <stdint.h>
 
+struct layer;
+
+/*
+ * May the layer's library connect to this address (16 bytes, IPv4 as ::ffff:a.b.c.d)? 0, or the errno of a refusal. For a
+ * transfer whose provider depends on the address: asked at each of its connects, decided at the first.
+ */
+typedef int layer_decider(struct layer *layer, const uint8_t *address);
+
 struct layer {
     struct call *call; /* NULL: the layer is in, but its transfer is none of ours */
     uint64_t admitted; /* when that call was: a record that has been used again is another call */
     const void *frame;
     const struct real_range *library; /* whose layer it is; NULL: unknown */
+    layer_decider *decide;            /* NULL: nothing is left to decide */
     int error; /* errno of the last thing that failed in connecting, as the socket hooks saw it; 0 none */
 };
 
@@ -43,15 +52,20 @@ bool layer_covers(const struct layer *layer, const void *caller);
  * are in; do not leave. *library lasts as long as the process.
  */
 bool layer_enter(struct call *call, const void *frame, const struct real_range *library);
+/* The call of the layer that was just entered is not admitted yet: at its first connect it is asked for. */
+void layer_defer(layer_decider *decide);
+/* It was: the layer is at work for the call that was admitted. */
+void layer_decided(struct layer *layer);
 /* This call is over, whoever may still think that it is under way. */
 void layer_forget(const struct call *call);
 /* Leaves the layer that was entered with this frame, and what was left behind inside it. Returns its error. */
 int layer_leave(const void *frame);
 
 /*
- * What a socket hook tells the layer above it: a byte moved; socket(), connect() or SO_ERROR said this errno (0 and
- * EINPROGRESS are no errors, and change nothing).
+ * What a socket hook asks and tells the layer above it: whether it may connect; a byte moved; socket(), connect() or
+ * SO_ERROR said this errno (0 and EINPROGRESS are no errors, and change nothing).
  */
+int layer_ask(struct layer *layer, const uint8_t *address);
 void layer_heard(struct layer *layer);
 void layer_failed(struct layer *layer, int error);
 

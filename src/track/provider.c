@@ -170,6 +170,14 @@ struct provider *provider_of(const struct rules_target *target)
     return at(number);
 }
 
+bool provider_undecided(const struct rules_target *target)
+{
+    uint32_t generation;
+    const struct rules *rules = target->address == NULL && ready() != NULL ? config_rules(&generation) : NULL;
+    struct rules_match match;
+    return rules != NULL && (rules_match(rules, target, &match), match.undecided);
+}
+
 bool provider_any(void)
 {
     uint32_t generation;

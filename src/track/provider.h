@@ -27,6 +27,9 @@ struct provider {
  */
 struct provider *provider_of(const struct rules_target *target);
 
+/* provider_of() gave NULL only because the address is not known yet. */
+bool provider_undecided(const struct rules_target *target);
+
 /*
  * Is anything to be touched at all, just now? False: mode off, an off file, no region. Takes the once-a-second look.
  */

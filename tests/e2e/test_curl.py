@@ -158,6 +158,45 @@ def test_curl_retries_a_refused_transfer_as_it_does_a_refused_connection(acme, p
     assert total(acme)["refused"] >= 2
 
 
+# ---- rules that go by address ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def by_address(acme):
+    """Whose transfer it is cannot be told by the name alone."""
+    acme.settings["PREBREAK_PROVIDERS"] = "- 10.0.0.0/8; acme acme.test"
+    return acme
+
+
+def test_transfer_that_is_decided_by_address_is_one_call_by_its_status(by_address, provider):
+    provider.set(status=503)
+
+    words = [f"url={provider.acme}", "perform", "perform", "perform"]
+    assert transfers(by_address, *words) == ["0 503 0"] * 3
+    assert provider.report()["connections"] == 1
+    assert total(by_address) == {"failed": 3} and failures(by_address) == {"status": 3}
+
+
+def test_transfer_that_is_decided_by_address_is_refused_at_its_connect_and_then_at_once(by_address, provider):
+    known(by_address, provider)
+    by_address.prebreak("hold", "acme", "open")
+
+    said = transfers(by_address, f"url={provider.acme}", "perform", "perform", f"url={provider.other}", "perform")
+
+    assert [line.startswith("7 0 111 prebreak: acme is held-open") for line in said[:2]] == [True, True]
+    assert said[2].startswith("0 200 ")
+    assert total(by_address) == {"ok": 1, "refused": 2}
+
+
+def test_transfer_to_an_address_that_is_never_to_be_touched_is_not(acme, provider):
+    known(acme, provider)
+    acme.prebreak("hold", "acme", "open")
+    acme.settings["PREBREAK_PROVIDERS"] = "- 127.0.0.0/8; acme acme.test"
+
+    assert transfers(acme, f"url={provider.acme}", "perform", "perform") == ["0 200 0"] * 2
+    assert total(acme) == {"ok": 1}
+
+
 # ---- counting ------------------------------------------------------------------------------------------------------------
 
 

@@ -259,6 +259,42 @@ START_TEST(layer_covers_what_its_library_does_and_nothing_else)
 }
 END_TEST
 
+static unsigned asked;
+
+static int refuse_v6(struct layer *layer, const uint8_t *address)
+{
+    asked++;
+    layer->call->ticket.admitted = 7;
+    layer_decided(layer);
+    return address[0] == 0xfd ? EHOSTUNREACH : 0;
+}
+
+static void ask(void)
+{
+    static const uint8_t four[16] = {[10] = 0xff, [11] = 0xff, [12] = 10}, six[16] = {0xfd};
+    struct layer *layer = socket_hook();
+
+    ck_assert_int_eq(layer_ask(layer, four), 0);
+    layer_defer(refuse_v6);
+    ck_assert_int_eq(layer_ask(layer, four), 0);
+    ck_assert_int_eq(layer_ask(layer, six), EHOSTUNREACH);
+    layer_heard(layer);
+}
+
+START_TEST(layer_that_decides_late_is_asked_at_each_connect)
+{
+    curl_hook(&outer_call, ask);
+    ck_assert_uint_eq(asked, 2);
+    ck_assert_uint_eq(heard, 1); /* of the call that was admitted only then */
+}
+END_TEST
+
+START_TEST(layer_of_no_call_lets_everything_connect)
+{
+    ck_assert_int_eq(layer_ask(&(struct layer){.decide = refuse_v6}, (const uint8_t[16]){0xfd}), 0);
+}
+END_TEST
+
 /* ---- limits --------------------------------------------------------------------------------------------------------- */
 
 static int depth;
@@ -321,6 +357,8 @@ int main(void)
         record_that_was_used_again_is_not_ended_by_an_old_guard,
         forgotten_call_is_not_ended_by_an_old_guard,
         layer_covers_what_its_library_does_and_nothing_else,
+        layer_that_decides_late_is_asked_at_each_connect,
+        layer_of_no_call_lets_everything_connect,
         leaving_takes_along_what_was_jumped_over_inside,
         too_many_layers_are_refused_and_leave_nothing_behind,
         layers_are_of_their_thread,
