@@ -1,7 +1,10 @@
 """libcurl's easy interface: one transfer is one call, whatever libcurl does below it."""
 
+import http.server
 import pathlib
+import ssl
 import subprocess
+import threading
 import time
 
 import pytest
@@ -353,6 +356,50 @@ def test_library_itself_needs_no_libcurl():
     needed = subprocess.run(["readelf", "-dW", LIBRARY], capture_output=True, text=True, check=True).stdout
     assert "libcurl" not in needed
     assert pathlib.Path(LIBRARY).exists()
+
+
+# ---- over TLS ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tls_port(tmp_path):
+    """A server of one answer, 503, over TLS, with a certificate that nobody knows."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=acme.test",
+         "-keyout", key, "-out", certificate], check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(503)
+
+        def log_message(self, *words):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("rules", ["acme acme.test", "- 10.0.0.0/8; acme acme.test"])
+def test_status_counts_within_tls_and_a_bad_certificate_is_a_failed_handshake(acme, tls_port, rules):
+    acme.settings["PREBREAK_PROVIDERS"] = rules
+    url = f"https://acme.test:{tls_port}/"
+
+    assert acme.run("curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}", url).stdout == "503"
+    assert failures(acme) == {"status": 1}
+
+    assert acme.run("curl", "-s", url).returncode == 60
+    assert failures(acme) == {"status": 1, "tls": 1}
+    assert total(acme) == {"failed": 2}
 
 
 # ---- names that do not resolve ---------------------------------------------------------------------------------------------
