@@ -1,7 +1,7 @@
 /*
  * The demonstration: two providers that go bad in the same way at the same time, and a service before each, whose workers
  * call it with stock curl: one service runs plainly, the other under prebreak. main.c is the script and the clock,
- * service.c the callers and their provider, picture.c what is seen of them.
+ * service.c the callers and their provider, measure.c and picture.c what is seen of them.
  */
 #ifndef DEMO_H
 #define DEMO_H

@@ -3,7 +3,7 @@
  * was sent, and how long the callers waited. Two columns a second. In colour and with blocks where the terminal has them;
  * else each outcome has a letter of its own.
  */
-#include "demo.h"
+#include "measure.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -12,23 +12,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define COLUMNS_A_SECOND 2
-#define COLUMN_MS        (1000 / COLUMNS_A_SECOND)
-#define COLUMNS          128
-#define LABEL            9  /* characters left of the charts */
-#define ROWS             5  /* of a stacked chart */
-#define TOP              20 /* calls a second at its top */
-#define LEVELS           8
-#define WIDTH            79 /* of the whole picture */
-#define LINES            19
-
-/* What happened in half a second, or in all. */
-struct column {
-    unsigned sent;          /* calls begun and not refused */
-    unsigned count[HOWS];   /* ended so */
-    unsigned longest;       /* ms that a caller had waited, at its end or still waiting at the end of the column */
-    unsigned long long all; /* ms */
-};
+#define LABEL  9  /* characters left of the charts */
+#define ROWS   5  /* of a stacked chart */
+#define TOP    20 /* calls a second at its top */
+#define LEVELS 8
+#define WIDTH  79 /* of the whole picture */
+#define LINES  19
 
 static const struct style {
     const char *colour, *ground, *block, *letter, *name;
@@ -61,65 +50,14 @@ void picture_start(const struct service *services)
     setlocale(LC_CTYPE, "");
     utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-    printf("Two services call a provider each, and both providers go bad in the same way. Each has\n");
-    printf("%d callers a second and %d workers, which run a stock curl:\n\n", RATE, WORKERS);
+    printf("Two services call a provider each, and both providers go bad in the same way.\n");
+    printf("A service has %d callers a second, and %d workers that run a stock curl, which\n", RATE, WORKERS);
+    printf("waits %s s at the most:\n\n", MAX_TIME);
     for (int i = 0; i < 2; i++) {
-        printf("  %s%-17s%s%scurl --max-time %s http://127.0.0.1:%u/\n", BOLD, services[i].name, PLAIN,
-               services[i].preload ? "LD_PRELOAD=libprebreak.so " : "", MAX_TIME, services[i].port);
+        printf("  %s%-18s%s%scurl http://127.0.0.1:%u/\n", BOLD, services[i].name, PLAIN,
+               services[i].preload ? "LD_PRELOAD=libprebreak.so " : "", services[i].port);
     }
     putchar('\n');
-}
-
-/* ---- measuring ------------------------------------------------------------------------------------------------------- */
-
-static void add(struct column *column, const struct call *call)
-{
-    unsigned waited = call->ended - call->came;
-    column->count[call->how]++;
-    column->all += waited;
-    column->longest = waited > column->longest ? waited : column->longest;
-}
-
-/* What was up to `ms`, in columns; the last one's number + 1. Calls that end after the script are in its last column. */
-static unsigned measure(const struct service *service, unsigned ms, struct column *columns)
-{
-    unsigned count = (ms + COLUMN_MS - 1) / COLUMN_MS, last = act_begin(act_count) / COLUMN_MS - 1;
-    memset(columns, 0, COLUMNS * sizeof *columns);
-    for (unsigned i = 0; i < service->calls; i++) {
-        const struct call *call = &service->call[i];
-        bool over = call->how >= ANSWERED, out = call->how != WAITING && call->how != REFUSED;
-        unsigned began = call->began / COLUMN_MS, ended = over ? call->ended / COLUMN_MS : last;
-        if (out) {
-            columns[began < last ? began : last].sent++;
-        }
-        if (over) {
-            add(&columns[ended < last ? ended : last], call);
-        }
-        /* Whoever waits is seen waiting. */
-        for (unsigned c = call->came / COLUMN_MS; c < ended && c < count; c++) {
-            unsigned waited = (c + 1) * COLUMN_MS - call->came;
-            columns[c].longest = waited > columns[c].longest ? waited : columns[c].longest;
-        }
-    }
-    return count;
-}
-
-/* ms from `from` until ten callers in a row fared so; from then on their calls are spared, or answered. -1: never. */
-static long until(const struct service *service, unsigned from, unsigned to, enum how how)
-{
-    enum { RUN = 10 };
-    unsigned length = 0;
-    for (unsigned i = 0; i < service->calls; i++) {
-        const struct call *call = &service->call[i];
-        if (call->came < from || call->came >= to) {
-            continue;
-        }
-        length = call->how == how ? length + 1 : 0;
-        if (length == RUN) {
-            return (long)(service->call[i + 1 - RUN].came - from);
-        }
-    }
-    return -1;
 }
 
 /* ---- drawing --------------------------------------------------------------------------------------------------------- */
@@ -210,13 +148,10 @@ static void acts_line(void)
 static void service_lines(const struct service *service, unsigned ms)
 {
     static struct column columns[COLUMNS];
-    unsigned count = measure(service, ms, columns), longest = 0, sent = 0;
-    for (unsigned c = 0; c < count; c++) {
-        longest = columns[c].longest > longest ? columns[c].longest : longest;
-        sent += columns[c].sent;
-    }
+    unsigned count = measure(service, ms, columns);
+    struct sum sum = measure_sum(service);
     printf("%s%s%s%s  %u callers, %u calls sent, longest wait %.1f s", BOLD, service->name, PLAIN, DIM, service->calls,
-           sent, longest / 1000.0);
+           sum.sent, sum.longest / 1000.0);
     line_end();
     for (unsigned row = ROWS; row-- > 0;) {
         char mark[8] = "";
@@ -237,8 +172,8 @@ static void service_lines(const struct service *service, unsigned ms)
     line_end();
     label("waited");
     for (unsigned c = 0; c < count; c++) {
-        printf("%s", paint(columns[c].longest >= 1000 ? "\033[31m" : ""));
-        bar(wait_level(columns[c].longest));
+        printf("%s", paint(columns[c].waited >= 1000 ? "\033[31m" : ""));
+        bar(wait_level(columns[c].waited));
         printf("%s", PLAIN);
     }
     line_end();
@@ -255,7 +190,7 @@ static void legend(void)
                               : style->letter,
                PLAIN, style->name);
     }
-    printf("%swaited: the longest, log%s", DIM, PLAIN);
+    printf("%swaited: median, log%s", DIM, PLAIN);
     line_end();
 }
 
@@ -291,15 +226,15 @@ void picture_live(const struct service *services, unsigned ms)
 static void seconds(long ms)
 {
     if (ms < 0) {
-        printf("%14s", "never");
+        printf("%16s", "never");
     } else {
-        printf("%12.1f s", (double)ms / 1000);
+        printf("%14.1f s", (double)ms / 1000);
     }
 }
 
 static void row(const char *name, unsigned long without, unsigned long with)
 {
-    printf("  %-38s%14lu%14lu", name, without, with);
+    printf("  %-38s%16lu%16lu", name, without, with);
     line_end();
 }
 
@@ -313,32 +248,23 @@ static void row_seconds(const char *name, long without, long with)
 
 void picture_end(const struct service *services, const unsigned long *counted)
 {
-    struct column sum[2];
-    memset(sum, 0, sizeof sum);
-    for (int s = 0; s < 2; s++) {
-        for (unsigned i = 0; i < services[s].calls; i++) {
-            add(&sum[s], &services[s].call[i]);
-            sum[s].sent += services[s].call[i].how != REFUSED;
-        }
-    }
-    unsigned end = act_begin(act_count), bad = act_begin(1), well = act_begin(act_count - 1);
+    struct sum without = measure_sum(&services[0]), with = measure_sum(&services[1]);
+    unsigned end = act_begin(act_count);
     picture_live(services, end);
     if (!live) {
         draw(services, end);
     }
     line_end();
-    printf("%s  %-38s%14s%14s", BOLD, "", "without", "with prebreak");
+    printf("%s  %-38s%16s%16s", BOLD, "", "without", "with prebreak");
     line_end();
     row("callers", services[0].calls, services[1].calls);
-    row("answered", sum[0].count[ANSWERED], sum[1].count[ANSWERED]);
-    row("failed", sum[0].count[FAILED], sum[1].count[FAILED]);
-    row("refused at once by prebreak", sum[0].count[REFUSED], sum[1].count[REFUSED]);
+    row("answered", without.count[ANSWERED], with.count[ANSWERED]);
+    row("failed", without.count[FAILED], with.count[FAILED]);
+    row("refused at once by prebreak", without.count[REFUSED], with.count[REFUSED]);
     row("requests that the provider counted", counted[0], counted[1]);
-    row_seconds("longest wait of a caller", sum[0].longest, sum[1].longest);
-    row_seconds("waited by all callers together", (long)sum[0].all, (long)sum[1].all);
-    row_seconds("isolated after going bad", until(&services[0], bad, well, REFUSED),
-                until(&services[1], bad, well, REFUSED));
-    row_seconds("answered again after recovering", until(&services[0], well, end, ANSWERED),
-                until(&services[1], well, end, ANSWERED));
+    row_seconds("longest wait of a caller", without.longest, with.longest);
+    row_seconds("waited by all callers together", without.all, with.all);
+    row_seconds("isolated after going bad", measure_isolated(&services[0]), measure_isolated(&services[1]));
+    row_seconds("answered again after recovering", measure_recovered(&services[0]), measure_recovered(&services[1]));
     fflush(stdout);
 }
