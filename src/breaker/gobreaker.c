@@ -8,11 +8,13 @@
  *
  * As in the original a request counts when it is admitted and a result when it ends, and only in the window that the call
  * was admitted in: calls still out weigh against a few quick errors, and one that takes longer than the window says
- * nothing. In the words of a closed generation: generation 21 | number of the window 15 | requests 28.
+ * nothing. The window counts requests where other policies count refusals: this one refuses nothing while it is closed.
+ * Those that said nothing are taken off again: generation 21 | number of the window 15 | neutral ends in it 28.
  */
 
-#define REQUEST_BITS 28
-#define NUMBER_BITS  15
+#define WINDOW_REQUESTS WINDOW_REFUSED
+#define NEUTRAL_BITS    28
+#define NUMBER_BITS     15
 
 static uint64_t window_number(const struct turn *turn, uint64_t ns)
 {
@@ -20,22 +22,30 @@ static uint64_t window_number(const struct turn *turn, uint64_t ns)
     return bits_get(ns > since ? (ns - since) / turn->set->window : 0, 0, NUMBER_BITS);
 }
 
-static uint64_t requests_in(const struct turn *turn, uint64_t word)
+static uint64_t neutral_in(const struct turn *turn, uint64_t word)
 {
     uint64_t value = tagged_value(word, turn->generation, 0);
-    bool same = value >> REQUEST_BITS == window_number(turn, turn->now);
-    return same ? bits_get(value, 0, REQUEST_BITS) : 0;
+    bool same = value >> NEUTRAL_BITS == window_number(turn, turn->now);
+    return same ? bits_get(value, 0, NEUTRAL_BITS) : 0;
 }
 
-static void requests_set(const struct turn *turn, bool more)
+static void neutral_add(const struct turn *turn)
 {
     uint64_t found = word_load(&turn->words->counts);
     uint64_t fresh;
     do {
-        uint64_t count = requests_in(turn, found);
-        count = more ? least(count + 1, bits_mask(REQUEST_BITS)) : count - (count > 0);
-        fresh = tagged_make(turn->generation, window_number(turn, turn->now) << REQUEST_BITS | count);
+        uint64_t count = least(neutral_in(turn, found) + 1, bits_mask(NEUTRAL_BITS));
+        fresh = tagged_make(turn->generation, window_number(turn, turn->now) << NEUTRAL_BITS | count);
     } while (!word_swap(&turn->words->counts, &found, fresh));
+}
+
+static uint64_t requests_of(const struct turn *turn, uint64_t results)
+{
+    struct window window = turn_window(turn);
+    uint64_t begun = window_sum(&window, window.buckets).refused;
+    uint64_t neutral = neutral_in(turn, word_load(&turn->words->counts));
+    /* Calls that a hold let out were not asked about, and have results all the same. */
+    return most(begun - least(begun, neutral), results);
 }
 
 /* Does the end of this call belong to the window as it is now? */
@@ -63,7 +73,7 @@ static bool gobreaker_admit(struct turn *turn, bool *probe)
         return *probe;
     }
     if (turn->kind == KIND_CLOSED) {
-        requests_set(turn, true);
+        turn_count(turn, WINDOW_REQUESTS);
     }
     return turn->kind == KIND_CLOSED;
 }
@@ -89,10 +99,10 @@ static void gobreaker_failed(struct turn *turn, const struct breaker_call *call,
     }
     turn_count(turn, WINDOW_FAILED);
     if (turn->kind == KIND_CLOSED && end->kind == PREBREAK_KIND_HANG) {
-        requests_set(turn, true);
+        turn_count(turn, WINDOW_REQUESTS);
     }
     struct window_sum sum = turn_sum(turn);
-    uint64_t requests = most(requests_in(turn, word_load(&turn->words->counts)), sum.ok + sum.failed);
+    uint64_t requests = requests_of(turn, sum.ok + sum.failed);
     if (turn->kind == KIND_HALF) {
         phase_change(turn, KIND_OPEN, BREAKER_REASON_PROBE, sum);
     } else if (turn->kind == KIND_CLOSED && requests >= turn->set->min &&
@@ -106,7 +116,7 @@ static void gobreaker_neutral(struct turn *turn, const struct breaker_call *call
     if (call->probe && turn->kind == KIND_HALF) {
         places_give(turn);
     } else if (turn->kind == KIND_CLOSED && of_this_window(turn, call)) {
-        requests_set(turn, false);
+        neutral_add(turn);
     }
 }
 

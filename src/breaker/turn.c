@@ -52,7 +52,11 @@ void turn_repair(struct turn *turn)
 struct window_sum turn_sum(const struct turn *turn)
 {
     struct window window = turn_window(turn);
-    return window_sum(&window, window.buckets);
+    struct window_sum sum = window_sum(&window, window.buckets);
+    if (turn->set->policy == PREBREAK_GOBREAKER) {
+        sum.refused = 0; /* it counts something else there */
+    }
+    return sum;
 }
 
 uint64_t turn_last_ok_ms(const struct turn *turn)
