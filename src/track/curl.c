@@ -9,14 +9,17 @@
 
 /* ---- which libcurl ------------------------------------------------------------------------------------------------ */
 
-/* The real function of the libcurl that the handle belongs to, or that the caller would have got. May be NULL. */
-#define REAL(function, handle, caller)                                                                                 \
-    ((handle) != NULL ? (handle)->api->function                                                                        \
-                      : ((union {                                                                                      \
-                            void *object;                                                                              \
-                            __typeof__(curl_##function) *function_;                                                    \
-                        }){.object = real_by_caller("curl_" #function, caller)})                                       \
-                            .function_)
+/*
+ * The real function of the libcurl that the handle belongs to, or else that the caller would have got. May be NULL. What
+ * the dynamic loader gives is a pointer to an object; the union says so without a cast that warns.
+ */
+#define REAL(function, handle, caller) ((handle) != NULL ? (handle)->api->function : BY_CALLER(function, caller).real)
+
+#define BY_CALLER(name, caller)                                                                                        \
+    ((union {                                                                                                          \
+        void *object;                                                                                                  \
+        __typeof__(curl_##name) *real;                                                                                 \
+    }){.object = real_by_caller("curl_" #name, caller)})
 
 /* Does libcurl call itself? Then the handle is its own affair: it frees it unseen. */
 static bool is_libcurl(const struct curl_api *api, const void *caller)

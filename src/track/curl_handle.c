@@ -72,7 +72,7 @@ struct curl_handle *curl_handle_find(const CURL *easy)
 static void clear(struct curl_handle *handle)
 {
     call_neutral(&handle->call);
-    curl_handle_under_way(handle, "");
+    curl_handle_under_way(handle, 0);
     handle->api = NULL;
     memset(&handle->options, 0, sizeof handle->options);
     memset(&handle->pending, 0, sizeof handle->pending);
@@ -116,22 +116,11 @@ void curl_handle_remove(const CURL *easy)
 
 /* ---- what the resolver says --------------------------------------------------------------------------------------- */
 
-/* 0 is no host's: it means that none is there. */
-static uint64_t hash_of(const char *host)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *host != '\0'; host++) {
-        hash = (hash ^ (unsigned char)*host) * UINT64_C(0x100000001b3);
-    }
-    return hash | 1;
-}
-
-void curl_handle_under_way(struct curl_handle *handle, const char *host)
+void curl_handle_under_way(struct curl_handle *handle, uint64_t host)
 {
     bool was = handle->host != 0 && handle->forks == process_forks();
 
-    if (host[0] == '\0') {
+    if (host == 0) {
         __atomic_store_n(&handle->host, 0, __ATOMIC_RELAXED);
         if (was) {
             __atomic_fetch_sub(&under_way, 1, __ATOMIC_RELAXED);
@@ -140,7 +129,7 @@ void curl_handle_under_way(struct curl_handle *handle, const char *host)
     }
     __atomic_store_n(&handle->forks, process_forks(), __ATOMIC_RELAXED);
     __atomic_store_n(&handle->dns, CURL_DNS_FINE, __ATOMIC_RELAXED);
-    __atomic_store_n(&handle->host, hash_of(host), __ATOMIC_RELEASE);
+    __atomic_store_n(&handle->host, host, __ATOMIC_RELEASE);
     if (!was) {
         __atomic_fetch_add(&under_way, 1, __ATOMIC_RELEASE);
     }
@@ -149,7 +138,7 @@ void curl_handle_under_way(struct curl_handle *handle, const char *host)
 bool curl_handle_tell_dns(const char *host, enum curl_dns dns)
 {
     struct curl_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-    uint64_t hash = hash_of(host);
+    uint64_t hash = curl_host_hash(host);
     bool told = false;
 
     if (now == NULL || __atomic_load_n(&under_way, __ATOMIC_ACQUIRE) == 0) {

@@ -66,7 +66,7 @@ void curl_handle_remove(const CURL *easy);
  */
 bool curl_handle_tell_dns(const char *host, enum curl_dns dns);
 
-/* A transfer to this host begins, or ("") is over. */
-void curl_handle_under_way(struct curl_handle *handle, const char *host);
+/* A transfer to the host of this hash begins, or (0) is over. */
+void curl_handle_under_way(struct curl_handle *handle, uint64_t host);
 
 #endif

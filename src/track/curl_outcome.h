@@ -11,6 +11,7 @@
 struct curl_facts {
     int code;        /* CURLcode */
     unsigned status; /* of the answer, HTTP only; 0 none */
+    bool redirected; /* it took more than one hop */
     bool elsewhere;  /* it was redirected to another host: ours answered, and has no part in what came then */
     int error;       /* errno of connecting, as far as known; 0 none. For 7 */
     bool resolved;   /* the name was resolved (or was an address). For 28 */

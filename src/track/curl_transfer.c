@@ -9,32 +9,33 @@
 
 /* ---- whose transfer ----------------------------------------------------------------------------------------------- */
 
-/* False: it has no host, or goes to a path. */
-static bool find_target(struct curl_handle *handle, struct curl_target *target)
+/* NULL: it has no host, or goes to a path. `room` is for what the handle does not hold ready. */
+static const struct curl_target *find_target(const struct curl_handle *handle, struct curl_target *room)
 {
     const struct curl_options *options = &handle->options;
+    const struct curl_target *target = &options->target;
 
     if (options->unix_socket) {
-        return false;
+        return NULL;
     }
     if (options->parts != NULL) { /* the program may have changed what is in it: asked each time */
-        if (!curl_target_of_parts(handle->api, options->parts, target)) {
-            return false;
-        }
-    } else {
-        *target = options->target;
+        target = curl_target_of_parts(handle->api, options->parts, room) ? room : NULL;
+    }
+    if (target == NULL || target->host[0] == '\0') {
+        return NULL;
     }
     if (options->port != 0) {
-        target->port = options->port;
+        *room = *target;
+        room->port = options->port;
+        target = room;
     }
-    return target->host[0] != '\0';
+    return target;
 }
 
 static struct rules_target rules_target_of(const struct curl_handle *handle, const struct curl_target *target)
 {
     /* The address that the last transfer to the same place was decided by: this one goes there too. */
-    bool known =
-        handle->known && handle->pending.port == target->port && strcmp(handle->pending.host, target->host) == 0;
+    bool known = handle->known && handle->pending.port == target->port && handle->pending.hash == target->hash;
 
     return (struct rules_target){
         .host = target->host,
@@ -128,12 +129,9 @@ static bool went_elsewhere(const struct curl_handle *handle, CURL *easy, const s
 {
     struct curl_target last;
 
-    if (get_number(handle, easy, CURLINFO_REDIRECT_COUNT) == 0) {
-        return false;
-    }
     const char *url = get_text(handle, easy, CURLINFO_EFFECTIVE_URL);
 
-    return !curl_target_of_text(handle->api, url, &last) || strcmp(last.host, target->host) != 0;
+    return !curl_target_of_text(handle->api, url, &last) || last.hash != target->hash;
 }
 
 static struct curl_facts gather(struct curl_handle *handle, CURL *easy, const struct curl_target *target, CURLcode code,
@@ -145,7 +143,8 @@ static struct curl_facts gather(struct curl_handle *handle, CURL *easy, const st
         long status = get_number(handle, easy, CURLINFO_RESPONSE_CODE);
 
         facts.status = status >= 200 && status <= 999 ? (unsigned)status : 0;
-        facts.elsewhere = went_elsewhere(handle, easy, target);
+        facts.redirected = get_number(handle, easy, CURLINFO_REDIRECT_COUNT) > 0;
+        facts.elsewhere = facts.redirected && went_elsewhere(handle, easy, target);
     }
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -193,13 +192,13 @@ static uint64_t retry_after(const struct curl_handle *handle, CURL *easy, unsign
     return (seconds < UINT32_MAX ? seconds : UINT32_MAX) * UINT64_C(1000000000);
 }
 
-/* From the end of the request to the first byte of its answer. Of several hops nobody knows. */
+/* From the end of the request to the first byte of its answer. */
 static void tell_first_byte(struct curl_handle *handle, CURL *easy)
 {
     uint64_t sent = get_offset(handle, easy, CURLINFO_PRETRANSFER_TIME_T);
     uint64_t answered = get_offset(handle, easy, CURLINFO_STARTTRANSFER_TIME_T);
 
-    if (answered > sent && get_number(handle, easy, CURLINFO_REDIRECT_COUNT) == 0) {
+    if (answered > sent) {
         call_first_byte(&handle->call, (answered - sent) * 1000);
     }
 }
@@ -209,7 +208,9 @@ static void finish(struct curl_handle *handle, CURL *easy, const struct curl_tar
     struct curl_facts facts = gather(handle, easy, target, code, error);
     struct curl_outcome outcome = curl_outcome(&facts);
 
-    tell_first_byte(handle, easy);
+    if (!facts.redirected) { /* of several nobody knows */
+        tell_first_byte(handle, easy);
+    }
     if (outcome.by_status ||
         (outcome.unless_status && facts.status != 0 && call_status_decides(&handle->call, facts.status))) {
         call_status(&handle->call, facts.status, retry_after(handle, easy, facts.status));
@@ -270,12 +271,12 @@ static CURLcode run(struct curl_handle *handle, CURL *easy, const struct curl_ta
         handle->known = false;
         layer_defer(decide);
     }
-    curl_handle_under_way(handle, target->host);
+    curl_handle_under_way(handle, target->hash);
     CURLcode code = handle->api->easy_perform(easy);
     int saved = errno;
     int error = layer_leave(frame);
 
-    curl_handle_under_way(handle, "");
+    curl_handle_under_way(handle, 0);
     if (!late || handle->decision == CURL_ADMITTED) {
         finish(handle, easy, target, code, error);
     } else if (handle->decision == CURL_REFUSED && code == CURLE_COULDNT_CONNECT) {
@@ -287,17 +288,20 @@ static CURLcode run(struct curl_handle *handle, CURL *easy, const struct curl_ta
 
 CURLcode curl_transfer(struct curl_handle *handle, CURL *easy, const void *frame)
 {
-    struct curl_target target;
+    struct curl_target room;
 
     curl_transfer_reopen(handle, easy);
     handle->refused = 0;
     (void)layer_current(frame);
     layer_forget(&handle->call);
     call_neutral(&handle->call); /* of a transfer that was jumped out of, or whose thread is gone */
-    if (handle->options.protocols == CURL_PROTOCOLS_UNKNOWN || !find_target(handle, &target)) {
+    const struct curl_target *target =
+        handle->options.protocols != CURL_PROTOCOLS_UNKNOWN ? find_target(handle, &room) : NULL;
+
+    if (target == NULL) {
         return handle->api->easy_perform(easy);
     }
-    const struct rules_target whose = rules_target_of(handle, &target);
+    const struct rules_target whose = rules_target_of(handle, target);
     struct provider *provider = provider_of(&whose);
 
     if (provider == NULL && !provider_undecided(&whose)) {
@@ -306,5 +310,5 @@ CURLcode curl_transfer(struct curl_handle *handle, CURL *easy, const void *frame
     if (provider != NULL && !call_admit(&handle->call, provider)) {
         return refuse(handle, easy, provider, frame);
     }
-    return run(handle, easy, &target, frame, provider == NULL);
+    return run(handle, easy, target, frame, provider == NULL);
 }

@@ -8,6 +8,16 @@
 /* libcurl itself guesses the scheme of "api.example.com/v1", and leaves the path alone. */
 #define AS_LIBCURL (CURLU_GUESS_SCHEME | CURLU_PATH_AS_IS)
 
+uint64_t curl_host_hash(const char *host)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *host != '\0'; host++) {
+        hash = (hash ^ (unsigned char)*host) * UINT64_C(0x100000001b3);
+    }
+    return hash | 1;
+}
+
 static bool copy_host(const char *host, struct curl_target *target)
 {
     size_t length = strlen(host);
@@ -71,6 +81,7 @@ bool curl_target_of_parts(const struct curl_api *api, CURLU *parts, struct curl_
         memset(target, 0, sizeof *target);
         return false;
     }
+    target->hash = curl_host_hash(target->host);
     return true;
 }
 

@@ -84,7 +84,7 @@ START_TEST(handle_of_the_same_address_starts_afresh)
     strcpy(first->options.target.host, "old.example");
     first->refused = 111;
     first->call.provider = somebody;
-    curl_handle_under_way(first, "old.example");
+    curl_handle_under_way(first, curl_host_hash("old.example"));
 
     /* the first one was freed by a function that we do not see */
     struct curl_handle *second = curl_handle_add(handle(0), &other_api);
@@ -183,9 +183,9 @@ START_TEST(resolver_tells_the_transfers_to_its_host_and_no_others)
     struct curl_handle *three = curl_handle_add(handle(2), &api);
 
     ck_assert(!curl_handle_tell_dns("a.example", CURL_DNS_FAILED));
-    curl_handle_under_way(one, "a.example");
-    curl_handle_under_way(two, "b.example");
-    curl_handle_under_way(three, "a.example");
+    curl_handle_under_way(one, curl_host_hash("a.example"));
+    curl_handle_under_way(two, curl_host_hash("b.example"));
+    curl_handle_under_way(three, curl_host_hash("a.example"));
     ck_assert(!curl_handle_tell_dns("c.example", CURL_DNS_FAILED));
     ck_assert(!curl_handle_tell_dns("", CURL_DNS_FAILED));
     ck_assert(curl_handle_tell_dns("a.example", CURL_DNS_FAILED));
@@ -193,10 +193,10 @@ START_TEST(resolver_tells_the_transfers_to_its_host_and_no_others)
     ck_assert_int_eq(two->dns, CURL_DNS_FINE);
     ck_assert_int_eq(three->dns, CURL_DNS_FAILED);
 
-    curl_handle_under_way(one, "");
-    curl_handle_under_way(three, "");
+    curl_handle_under_way(one, 0);
+    curl_handle_under_way(three, 0);
     ck_assert(!curl_handle_tell_dns("a.example", CURL_DNS_FAILED));
-    curl_handle_under_way(one, "a.example");
+    curl_handle_under_way(one, curl_host_hash("a.example"));
     ck_assert_int_eq(one->dns, CURL_DNS_FINE);
 }
 END_TEST
@@ -205,13 +205,13 @@ START_TEST(transfers_of_the_parent_are_not_told_in_the_child)
 {
     struct curl_handle *one = curl_handle_add(handle(0), &api);
 
-    curl_handle_under_way(one, "a.example");
+    curl_handle_under_way(one, curl_host_hash("a.example"));
     forks = 1;
     ck_assert(!curl_handle_tell_dns("a.example", CURL_DNS_FAILED));
-    curl_handle_under_way(one, "");
-    curl_handle_under_way(one, "b.example");
+    curl_handle_under_way(one, 0);
+    curl_handle_under_way(one, curl_host_hash("b.example"));
     ck_assert(curl_handle_tell_dns("b.example", CURL_DNS_FAILED));
-    curl_handle_under_way(one, "");
+    curl_handle_under_way(one, 0);
     ck_assert(!curl_handle_tell_dns("b.example", CURL_DNS_FAILED));
 }
 END_TEST
