@@ -42,7 +42,7 @@ bool layer_covers(const struct layer *layer, const void *caller)
     const struct real_range *library = layer->library;
     uintptr_t at = (uintptr_t)caller;
 
-    return library == NULL || (at >= library->from && at < library->to);
+    return library == NULL || library->from == library->to || (at >= library->from && at < library->to);
 }
 
 bool layer_enter(struct call *call, const void *frame, const struct real_range *library)

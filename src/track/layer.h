@@ -29,7 +29,7 @@ struct layer {
     struct call *call; /* NULL: the layer is in, but its transfer is none of ours */
     uint64_t admitted; /* when that call was: a record that has been used again is another call */
     const void *frame;
-    const struct real_range *library; /* whose layer it is; NULL: unknown */
+    const struct real_range *library; /* whose layer it is; NULL or empty: unknown */
     layer_decider *decide;            /* NULL: nothing is left to decide */
     int error; /* errno of the last thing that failed in connecting, as the socket hooks saw it; 0 none */
 };

@@ -256,6 +256,8 @@ START_TEST(layer_covers_what_its_library_does_and_nothing_else)
     ck_assert(!layer_covers(&layer, (const void *)999));
     layer.library = NULL;
     ck_assert(layer_covers(&layer, (const void *)999));
+    layer.library = &(struct real_range){1000, 1000};
+    ck_assert(layer_covers(&layer, (const void *)999));
 }
 END_TEST
 
