@@ -216,6 +216,66 @@ START_TEST(every_change_is_won_once_and_told_once)
 }
 END_TEST
 
+/* ---- threads: what only so many may do ---- */
+
+#define CROWD_ROUNDS 200
+
+static unsigned crowd_passed;
+
+static void *crowd_member(void *arg)
+{
+    struct breaker_caller who = shared.who;
+    who.shard = (uint32_t)(uintptr_t)arg;
+    who.draw = DRAW_REFUSE;
+    for (unsigned i = 0; i < 4; i++) {
+        struct breaker_call call;
+        struct breaker_change change;
+        bool passed = breaker_admit(&shared.b, &who, &shared.order, &call, &change);
+        __atomic_fetch_add(&crowd_passed, passed, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* Sixteen calls of four threads at one moment: how many pass? */
+static unsigned crowd_passes(void)
+{
+    pthread_t thread[THREADS];
+    crowd_passed = 0;
+    for (uintptr_t i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, crowd_member, (void *)i), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+    }
+    return crowd_passed;
+}
+
+static const struct {
+    enum prebreak_policy policy;
+    unsigned wait_ms; /* from the failures until the crowd comes */
+    unsigned passes;
+} crowds[] = {
+    {PREBREAK_SRE, 60, 1},           /* a probe */
+    {PREBREAK_SRE, 60000, 4},        /* a quiet spell: `reset` */
+    {PREBREAK_GOZERO, 1500, 1},      /* a forced pass */
+    {PREBREAK_GOBREAKER, 15000, 3},  /* half-open places */
+    {PREBREAK_CONSECUTIVE, 1600, 1}, /* one probe at a time */
+};
+
+START_TEST(of_a_crowd_exactly_so_many_pass)
+{
+    for (unsigned round = 0; round < CROWD_ROUNDS; round++) {
+        rig_init(&shared, crowds[_i].policy);
+        for (unsigned i = 0; i < 200; i++) {
+            rig_call(&shared, end_failed);
+            rig_pass_ms(&shared, 1);
+        }
+        rig_pass_ms(&shared, crowds[_i].wait_ms);
+        ck_assert_uint_eq(crowd_passes(), crowds[_i].passes);
+    }
+}
+END_TEST
+
 /* ---- processes that are killed ---- */
 
 #define KILLED 300
@@ -323,6 +383,7 @@ int main(void)
     tcase_add_loop_test(tests, words_of_random_bits_heal_and_work, 0, PREBREAK_POLICIES);
     tcase_add_loop_test(tests, views_of_random_bits_make_sense, 0, PREBREAK_POLICIES);
     tcase_add_test(tests, every_change_is_won_once_and_told_once);
+    tcase_add_loop_test(tests, of_a_crowd_exactly_so_many_pass, 0, sizeof crowds / sizeof *crowds);
     tcase_add_loop_test(tests, processes_killed_in_mid_call_leave_a_region_that_works_as_before, 0, PREBREAK_POLICIES);
     return rig_run(tests, "region");
 }
