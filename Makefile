@@ -59,6 +59,10 @@ CLIENTS := $(patsubst tests/e2e/clients/%.c,$(BUILD)/clients/%,$(wildcard tests/
 BENCH := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*/*.c))
 
+# One short line a file; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -80,7 +84,8 @@ $(BUILD)/.packages-%: Makefile $(wildcard tests/packages)
 
 $(BUILD)/%.o: %.c $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(if $(filter src/cli/% src/report/% tests/%,$<),,$(HOOK_CFLAGS)) -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(filter src/cli/% src/report/% tests/%,$<),,$(HOOK_CFLAGS)) -MMD -MP -c -o $@ $<
 
 # Changed flags rebuild everything.
 $(BUILD)/.flags: FORCE
@@ -89,19 +94,21 @@ $(BUILD)/.flags: FORCE
 
 $(LIB): $(LIB_OBJECTS) src/hooks/exports.map
 	@mkdir -p $(@D)
-	$(CC) -shared -o $@ $(LIB_OBJECTS) $(ALL_LDFLAGS) -Wl,--version-script=src/hooks/exports.map \
+	$(call say,LINK)
+	$(Q)$(CC) -shared -o $@ $(LIB_OBJECTS) $(ALL_LDFLAGS) -Wl,--version-script=src/hooks/exports.map \
 		-Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete -Wl,-soname,libprebreak.so -Wl,--as-needed
 
 $(CLI): $(CLI_OBJECTS)
-	$(CC) -o $@ $(CLI_OBJECTS) $(ALL_LDFLAGS) -ljansson -lm
+	$(call say,LINK)
+	$(Q)$(CC) -o $@ $(CLI_OBJECTS) $(ALL_LDFLAGS) -ljansson -lm
 
 $(CORE_ARCHIVE): $(CORE_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(REPORT_ARCHIVE): $(REPORT_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 # ---- tests ------------------------------------------------------------------------------------------------------------
 
@@ -110,31 +117,37 @@ $(BUILD)/unit/test_simulate: $(call objects,$(wildcard src/cli/simulate_*.c))
 
 $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(REPORT_ARCHIVE) $(CORE_ARCHIVE)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $(filter %.o,$^) $(REPORT_ARCHIVE) $(CORE_ARCHIVE) $(ALL_LDFLAGS) -ljansson -lcheck -lsubunit -lm -lrt -lpthread
+	$(call say,LINK)
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(REPORT_ARCHIVE) $(CORE_ARCHIVE) $(ALL_LDFLAGS) -ljansson -lcheck -lsubunit -lm -lrt -lpthread
 
 # The scripted provider and the demonstration: one folder, one program, libc alone.
 .SECONDEXPANSION:
 $(BUILD)/support/%: $$(wildcard tests/support/$$*/*.c tests/support/$$*/*.h) $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_LDFLAGS)
+	$(call say,CC)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_LDFLAGS)
 
 # Clients that know nothing of prebreak.
 $(BUILD)/clients/%: tests/e2e/clients/%.c $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
+	$(call say,CC)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
 
 $(BUILD)/examples/%: examples/%.c $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
+	$(call say,CC)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
 
 # The benchmarks that look inside link the core; the others are programs that know nothing of prebreak.
 $(BUILD)/bench/breaker: $(BUILD)/tests/bench/breaker.o $(CORE_ARCHIVE)
 	@mkdir -p $(@D)
-	$(CC) -o $@ $^ $(ALL_LDFLAGS) -lpthread
+	$(call say,LINK)
+	$(Q)$(CC) -o $@ $^ $(ALL_LDFLAGS) -lpthread
 
 $(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/.flags
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
+	$(call say,CC)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
 
 support: $(SUPPORT) $(CLIENTS) $(EXAMPLES)
 

@@ -178,7 +178,7 @@ START_TEST(without_proc_the_living_are_not_called_dead)
     if (child == 0) {
         if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
             mount("none", "/proc", "tmpfs", 0, NULL) != 0) {
-            _exit(0);
+            _exit(77); /* not here: in a chroot, or without the right */
         }
         struct state other;
         bool fine = process_alive((uint32_t)getpid(), 1) && !process_alive((uint32_t)dead, UINT64_MAX);
@@ -189,7 +189,11 @@ START_TEST(without_proc_the_living_are_not_called_dead)
         fine = fine && state_open(&other, region_path, STATE_CREATE) == STATE_SOUND;
         _exit(!fine);
     }
-    ck_assert_int_eq(fixture_wait(child), 0);
+    int how = fixture_wait(child);
+    if (how == 77) {
+        return;
+    }
+    ck_assert_int_eq(how, 0);
     ck_assert_int_eq(fixture_files(), 2);
 }
 END_TEST
