@@ -39,16 +39,15 @@ struct http1_facts {
     bool keep_alive;          /* the connection may carry another message */
     bool event_stream;        /* answer: content-type text/event-stream */
     bool until_close;         /* answer: its body ends with the connection */
-    char host[HTTP1_HOST];    /* request: folded to lower case, no port, no trailing dot; "" none, or not [a-z0-9._-] */
     uint16_t port;            /* request: as given, or an absolute URI's default; 0 none given */
     uint16_t status;          /* answer: 100..999; 1xx are passed over and never told, but for 101 */
     uint32_t retry_after;     /* answer: Retry-After in seconds (rounded up, saturated), 0 none */
     int64_t retry_date;       /* answer: Retry-After as an HTTP-date, seconds since 1970, 0 none */
     uint64_t retry_after_ms;  /* answer: retry-after-ms (rounded up, saturated), 0 none */
+    char host[HTTP1_HOST];    /* request: folded to lower case, no port, no trailing dot; "" none, or not [a-z0-9._-] */
 };
 
 struct http1 {
-    struct http1_facts facts;
     /* the parser's own */
     uint64_t left; /* bytes of body or chunk to come; while a head is read, its Content-Length */
     uint16_t seen; /* header fields met in this head: bit n once, bit 8 + n twice */
@@ -57,7 +56,8 @@ struct http1 {
     uint8_t field;   /* whose line is being read */
     uint8_t length;  /* of word; of a host, bytes so far */
     uint8_t request; /* answer: the method that it answers */
-    char word[48];   /* the name, value or list member being read, folded to lower case */
+    struct http1_facts facts;
+    char word[48]; /* the name, value or list member being read, folded to lower case */
 };
 
 void http1_request_begin(struct http1 *parser);

@@ -21,13 +21,6 @@ static bool is_blank(uint8_t byte)
     return byte == ' ' || byte == '\t';
 }
 
-bool http1_is_token(uint8_t byte)
-{
-    uint8_t letter = fold(byte);
-
-    return (letter >= 'a' && letter <= 'z') || is_digit(byte) || (byte != 0 && strchr("!#$%&'*+-.^_`|~", byte) != NULL);
-}
-
 void http1_word_add(struct http1 *parser, uint8_t byte)
 {
     if (parser->length < sizeof parser->word) {
@@ -90,7 +83,7 @@ static bool encoding_member(struct http1 *parser)
         return true;
     }
     for (uint8_t i = 0; i < parser->length && i < sizeof parser->word; i++) {
-        if (!http1_is_token((uint8_t)parser->word[i])) {
+        if (!http1_is((uint8_t)parser->word[i], HTTP1_C_TOKEN)) {
             return false; /* parameters: no coding in use has any */
         }
     }
@@ -175,21 +168,24 @@ static bool retry_ms_value(struct http1 *parser)
 
 enum { REQUESTS = 1, ANSWERS = 2 };
 
+#define NAME(text) text, sizeof(text) - 1
+
 /* `value` is called for each member of a list, else for the whole value; a host is read byte by byte instead. */
 static const struct field {
-    const char *name;
+    char name[24];
+    uint8_t length; /* of the name */
     uint8_t sides;
     bool list;
     bool (*value)(struct http1 *parser);
 } fields[] = {
-    [HTTP1_FIELD_OTHER] = {"", 0, false, NULL},
-    [HTTP1_FIELD_HOST] = {"host", REQUESTS, false, NULL},
-    [HTTP1_FIELD_LENGTH] = {"content-length", REQUESTS | ANSWERS, false, length_value},
-    [HTTP1_FIELD_ENCODING] = {"transfer-encoding", REQUESTS | ANSWERS, true, encoding_member},
-    [HTTP1_FIELD_CONNECTION] = {"connection", REQUESTS | ANSWERS, true, connection_member},
-    [HTTP1_FIELD_TYPE] = {"content-type", ANSWERS, false, type_value},
-    [HTTP1_FIELD_RETRY] = {"retry-after", ANSWERS, false, retry_value},
-    [HTTP1_FIELD_RETRY_MS] = {"retry-after-ms", ANSWERS, false, retry_ms_value},
+    [HTTP1_FIELD_OTHER] = {NAME(""), 0, false, NULL},
+    [HTTP1_FIELD_HOST] = {NAME("host"), REQUESTS, false, NULL},
+    [HTTP1_FIELD_LENGTH] = {NAME("content-length"), REQUESTS | ANSWERS, false, length_value},
+    [HTTP1_FIELD_ENCODING] = {NAME("transfer-encoding"), REQUESTS | ANSWERS, true, encoding_member},
+    [HTTP1_FIELD_CONNECTION] = {NAME("connection"), REQUESTS | ANSWERS, true, connection_member},
+    [HTTP1_FIELD_TYPE] = {NAME("content-type"), ANSWERS, false, type_value},
+    [HTTP1_FIELD_RETRY] = {NAME("retry-after"), ANSWERS, false, retry_value},
+    [HTTP1_FIELD_RETRY_MS] = {NAME("retry-after-ms"), ANSWERS, false, retry_ms_value},
 };
 
 static bool seen(const struct http1 *parser, enum http1_field field)
@@ -202,17 +198,46 @@ static bool seen_twice(const struct http1 *parser, enum http1_field field)
     return (parser->seen & (1u << field << 8)) != 0;
 }
 
-void http1_field_begin(struct http1 *parser)
+#define BLANKS UINT64_C(0x2020202020202020)
+
+/* Up to eight bytes, folded: of tokens, only letters have a twin that differs in this bit and is in a name of ours. */
+static uint64_t folded(const void *bytes, size_t length)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, bytes, length);
+    return word | BLANKS;
+}
+
+/* Is this field's name these tokens? Eight at a time, the last eight once more rather than one by one. */
+static bool is_name(const struct field *field, const uint8_t *name, size_t length)
+{
+    if (field->length != length) {
+        return false;
+    }
+    if (length < 8) {
+        return length == 4 && folded(name, 4) == folded(field->name, 4);
+    }
+    for (size_t at = 0; at + 8 < length; at += 8) {
+        if (folded(name + at, 8) != folded(field->name + at, 8)) {
+            return false;
+        }
+    }
+    return folded(name + length - 8, 8) == folded(field->name + length - 8, 8);
+}
+
+static void field_begin(struct http1 *parser, const uint8_t *name, size_t length)
 {
     uint8_t side = (parser->flags & HTTP1_F_ANSWER) != 0 ? ANSWERS : REQUESTS;
 
     parser->field = HTTP1_FIELD_OTHER;
-    for (size_t i = HTTP1_FIELD_HOST; i < sizeof fields / sizeof fields[0]; i++) {
-        if ((fields[i].sides & side) != 0 && http1_word_is(parser, fields[i].name)) {
-            parser->field = (uint8_t)i;
+    parser->length = 0;
+    for (uint8_t i = HTTP1_FIELD_HOST; i < sizeof fields / sizeof fields[0]; i++) {
+        if ((fields[i].sides & side) != 0 && is_name(&fields[i], name, length)) {
+            parser->field = i;
+            break;
         }
     }
-    parser->length = 0;
     if (parser->field == HTTP1_FIELD_OTHER) {
         return;
     }
@@ -220,6 +245,11 @@ void http1_field_begin(struct http1 *parser)
     if (parser->field == HTTP1_FIELD_HOST && !parser->facts.absolute) {
         http1_host_begin(parser);
     }
+}
+
+void http1_field_begin(struct http1 *parser)
+{
+    field_begin(parser, (const uint8_t *)parser->word, parser->length);
 }
 
 /* The value, or a member of it, is complete in word. */
@@ -256,6 +286,59 @@ void http1_field_end(struct http1 *parser)
     }
 }
 
+/* All of a value in word, folded, without the blanks before it. */
+static void word_take(struct http1 *parser, const uint8_t *value, size_t length)
+{
+    while (length > 0 && is_blank(*value)) {
+        value++;
+        length--;
+    }
+    size_t kept = length < sizeof parser->word ? length : sizeof parser->word;
+
+    for (size_t i = 0; i < kept; i++) {
+        parser->word[i] = (char)fold(value[i]);
+    }
+    parser->length = (uint8_t)(length > kept ? kept + 1 : kept);
+}
+
+/* A Host: line's value: blanks and a name at once, what follows that byte by byte. */
+static void host_take(struct http1 *parser, const uint8_t *value, size_t length)
+{
+    size_t at = 0;
+
+    if (parser->facts.absolute) {
+        return;
+    }
+    while (at < length && is_blank(value[at])) {
+        at++;
+    }
+    while (at < length && http1_is(value[at], HTTP1_C_HOST) && parser->length < HTTP1_HOST - 1) {
+        parser->facts.host[parser->length++] = (char)fold(value[at++]);
+    }
+    while (at < length) {
+        http1_host_feed(parser, value[at++]);
+    }
+}
+
+void http1_field_take(struct http1 *parser, const uint8_t *name, size_t name_length, const uint8_t *value,
+                      size_t length)
+{
+    field_begin(parser, name, name_length);
+    if (parser->field == HTTP1_FIELD_OTHER) {
+        return;
+    }
+    if (parser->field == HTTP1_FIELD_HOST) {
+        host_take(parser, value, length);
+    } else if (fields[parser->field].list) {
+        for (size_t i = 0; i < length; i++) {
+            http1_field_feed(parser, value[i]);
+        }
+    } else {
+        word_take(parser, value, length);
+    }
+    http1_field_end(parser);
+}
+
 /* ---- hosts ---------------------------------------------------------------------------------------------------- */
 
 void http1_host_begin(struct http1 *parser)
@@ -279,8 +362,7 @@ static void port_feed(struct http1 *parser, uint8_t byte)
 
 void http1_host_feed(struct http1 *parser, uint8_t byte)
 {
-    uint8_t folded = fold(byte);
-    bool name = (folded >= 'a' && folded <= 'z') || is_digit(byte) || byte == '.' || byte == '_' || byte == '-';
+    bool name = http1_is(byte, HTTP1_C_HOST);
     bool port = (parser->flags & HTTP1_F_PORT) != 0;
 
     if (is_blank(byte)) {
@@ -290,7 +372,7 @@ void http1_host_feed(struct http1 *parser, uint8_t byte)
     } else if ((parser->flags & HTTP1_F_HOST_END) == 0 && byte == ':') {
         parser->flags |= HTTP1_F_PORT;
     } else if ((parser->flags & HTTP1_F_HOST_END) == 0 && name && parser->length < HTTP1_HOST - 1) {
-        parser->facts.host[parser->length++] = (char)folded;
+        parser->facts.host[parser->length++] = (char)fold(byte);
     } else {
         parser->flags |= HTTP1_F_HOST_BAD;
     }

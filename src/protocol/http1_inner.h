@@ -68,6 +68,12 @@ enum http1_field {
     HTTP1_FIELD_NONE /* no line of this head was read yet */
 };
 
+/* A method longer than this is none. The longest registered one has 17 letters. */
+#define HTTP1_METHOD 24
+
+/* What these tokens are, by case too. */
+enum http1_method http1_method_of(const uint8_t *name, size_t length);
+
 /* One byte of a start line, not CR or LF; the state that it leads to. */
 enum http1_state http1_start_feed(struct http1 *parser, uint8_t byte);
 
@@ -77,8 +83,18 @@ bool http1_word_is(const struct http1 *parser, const char *text);
 /* Appends to word, folded; what does not fit is noted by a length beyond it. */
 void http1_word_add(struct http1 *parser, uint8_t byte);
 
-/* Letters, digits and the marks of RFC 9110 that make up methods and field names. */
-bool http1_is_token(uint8_t byte);
+/* What a byte may be part of. */
+enum http1_class {
+    HTTP1_C_TOKEN = 1,  /* methods and field names: letters, digits and the marks of RFC 9110 */
+    HTTP1_C_TARGET = 2, /* targets: no blanks, no controls; UTF-8 that should have been encoded is common enough */
+    HTTP1_C_HOST = 4    /* hosts without a port */
+};
+extern const uint8_t http1_classes[256];
+
+static inline bool http1_is(uint8_t byte, enum http1_class what)
+{
+    return (http1_classes[byte] & what) != 0;
+}
 
 /* A field's name is in word: makes its line ready to be read. */
 void http1_field_begin(struct http1 *parser);
@@ -86,6 +102,9 @@ void http1_field_begin(struct http1 *parser);
 void http1_field_feed(struct http1 *parser, uint8_t byte);
 /* The line ended. */
 void http1_field_end(struct http1 *parser);
+/* All of that at once: a name of tokens, a value without CR or LF. */
+void http1_field_take(struct http1 *parser, const uint8_t *name, size_t name_length, const uint8_t *value,
+                      size_t length);
 
 /* The host of a request, from a Host: line or an authority in its target: begin, bytes, end. */
 void http1_host_begin(struct http1 *parser);

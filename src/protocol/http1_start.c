@@ -1,37 +1,37 @@
 #include "protocol/http1_inner.h"
 
-/* A method longer than this is none. The longest registered one has 17 letters. */
-#define METHOD_MAX 24
+#include <string.h>
 
 /* ---- the request line ----------------------------------------------------------------------------------------- */
 
-static enum http1_state method_feed(struct http1 *parser, uint8_t byte)
+enum http1_method http1_method_of(const uint8_t *name, size_t length)
 {
     static const struct {
         const char *name;
-        enum http1_method method;
-    } methods[] = {{"GET", HTTP1_GET}, {"HEAD", HTTP1_HEAD}, {"CONNECT", HTTP1_CONNECT}};
+        uint8_t length;
+        uint8_t method;
+    } methods[] = {{"GET", 3, HTTP1_GET}, {"HEAD", 4, HTTP1_HEAD}, {"CONNECT", 7, HTTP1_CONNECT}};
 
-    if (http1_is_token(byte) && parser->length < METHOD_MAX) {
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+        if (methods[i].length == length && memcmp(methods[i].name, name, length) == 0) {
+            return (enum http1_method)methods[i].method;
+        }
+    }
+    return HTTP1_OTHER;
+}
+
+static enum http1_state method_feed(struct http1 *parser, uint8_t byte)
+{
+    if (http1_is(byte, HTTP1_C_TOKEN) && parser->length < HTTP1_METHOD) {
         parser->word[parser->length++] = (char)byte; /* not folded: methods are told apart by case */
         return HTTP1_S_METHOD;
     }
     if (byte != ' ' || parser->length == 0) {
         return HTTP1_S_OPAQUE;
     }
-    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
-        if (http1_word_is(parser, methods[i].name)) {
-            parser->facts.method = methods[i].method;
-        }
-    }
+    parser->facts.method = http1_method_of((const uint8_t *)parser->word, parser->length);
     parser->length = 0;
     return HTTP1_S_TARGET;
-}
-
-/* A target's bytes: no blanks, no controls. UTF-8 that should have been encoded is common enough. */
-static bool in_target(uint8_t byte)
-{
-    return byte > ' ' && byte != 0x7f;
 }
 
 static enum http1_state target_rest_feed(struct http1 *parser, uint8_t byte)
@@ -40,7 +40,7 @@ static enum http1_state target_rest_feed(struct http1 *parser, uint8_t byte)
         parser->length = 0;
         return HTTP1_S_VERSION;
     }
-    return in_target(byte) ? HTTP1_S_TARGET_REST : HTTP1_S_OPAQUE;
+    return http1_is(byte, HTTP1_C_TARGET) ? HTTP1_S_TARGET_REST : HTTP1_S_OPAQUE;
 }
 
 static enum http1_state authority_begin(struct http1 *parser)
@@ -55,7 +55,7 @@ static enum http1_state scheme_feed(struct http1 *parser, uint8_t byte)
     if (byte == ':') {
         return HTTP1_S_COLON;
     }
-    if (http1_is_token(byte)) {
+    if (http1_is(byte, HTTP1_C_TOKEN)) {
         http1_word_add(parser, byte);
         return HTTP1_S_SCHEME;
     }
@@ -64,7 +64,7 @@ static enum http1_state scheme_feed(struct http1 *parser, uint8_t byte)
 
 static enum http1_state target_feed(struct http1 *parser, uint8_t byte)
 {
-    if (!in_target(byte)) {
+    if (!http1_is(byte, HTTP1_C_TARGET)) {
         return HTTP1_S_OPAQUE;
     }
     if (parser->facts.method == HTTP1_CONNECT) {
@@ -111,7 +111,7 @@ static enum http1_state authority_feed(struct http1 *parser, uint8_t byte)
         parser->left = 0;
         return target_rest_feed(parser, byte);
     }
-    if (!in_target(byte)) {
+    if (!http1_is(byte, HTTP1_C_TARGET)) {
         return HTTP1_S_OPAQUE;
     }
     http1_host_feed(parser, byte);

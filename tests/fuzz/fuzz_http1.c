@@ -81,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t steps[] = {1, 2 + data[0] / 8};
 
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        memset(&first, 0xa5, sizeof first); /* nothing may be taken from what was there */
         if (answer) {
             http1_answer_begin(&first, (enum http1_method)(data[0] >> 1 & 3));
         } else {
@@ -94,7 +95,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             must(whole[j].event == pieces[j].event && whole[j].offset == pieces[j].offset);
             must(memcmp(&whole[j].facts, &pieces[j].facts, sizeof whole[j].facts) == 0);
         }
-        must(memcmp(&first, &second, sizeof first) == 0);
+        /* The word is scratch: of a line that came whole, it was never filled. */
+        must(memcmp(&first, &second, offsetof(struct http1, word)) == 0);
     }
     int64_t seconds = -1;
 
