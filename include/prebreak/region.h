@@ -130,23 +130,23 @@ struct prebreak_totals {
  * breaker_view().
  */
 struct prebreak_breaker {
-    prebreak_word state; /* generation, open or not, since when */
-    prebreak_word drop;  /* cached drop ratio and when it was computed */
-    prebreak_word next;  /* next probe, and callers left of a burst */
-    prebreak_word streak;
-    prebreak_word last_ok;     /* ms */
-    prebreak_word newest_ok; /* t*: the latest admission of a call that succeeded */
-    prebreak_word score;
-    prebreak_word row;
-    prebreak_word counts;      /* gobreaker, consecutive: the fixed window or the run */
-    prebreak_word probes;      /* gobreaker, consecutive: half-open calls out */
-    prebreak_word last_pass;   /* gozero */
-    prebreak_word hang;        /* learned, ns; 0: as configured */
+    prebreak_word state;       /* generation, open or not, since when */
+    prebreak_word drop;        /* cached drop ratio and when it was computed */
+    prebreak_word next;        /* next probe, and callers left of a burst; consecutive: end of the wait */
+    prebreak_word streak;      /* number, length and beginning of the failures in a row */
+    prebreak_word last_ok;     /* the last success, ms */
+    prebreak_word newest_ok;   /* t*: the latest admission of a call that succeeded, ms */
+    prebreak_word score;       /* of probes while open; consecutive: how often a probe has failed */
+    prebreak_word row;         /* successes one after the other while pressed */
+    prebreak_word counts;      /* gobreaker, consecutive: the run of successes or failures */
+    prebreak_word probes;      /* gobreaker, consecutive: half-open places taken */
+    prebreak_word last_pass;   /* gozero, ns */
+    prebreak_word hang;        /* learnt, ms and their complement; anything else: as configured */
     prebreak_word pause_until; /* ns; 0: none */
     prebreak_word answered;    /* nonzero once any answer has come */
-    prebreak_word phase;       /* the last phase told as an event */
+    prebreak_word phase;       /* the last phase told as an event, its generation and when */
     prebreak_word pauses;
-    prebreak_word last_call; /* when a call was last asked for, ns at coarse steps: for take-over of idle slots */
+    prebreak_word last_call;   /* when a call was last asked for, ns, to the second: for take-over of idle slots */
     prebreak_word spare[15];
     prebreak_word transitions[PREBREAK_PHASES][PREBREAK_PHASES]; /* [from][to], phase changes told */
     prebreak_word histogram[PREBREAK_HISTOGRAM];                 /* time to the first answer byte */

@@ -519,6 +519,27 @@ START_TEST(every_default_is_sound)
 }
 END_TEST
 
+START_TEST(the_defaults_are_those_that_people_know)
+{
+    struct prebreak_settings sre, aegis, gozero, gobreaker, consecutive;
+    breaker_settings_default(PREBREAK_SRE, &sre);
+    ck_assert(sre.success == .6 && sre.window == 10 * SECOND && sre.buckets == 10 && sre.min == 10 && sre.trip == 10 &&
+              sre.reset == 4 && sre.probe_min == SECOND && sre.probe_max == 5 * SECOND && sre.ramp == SECOND &&
+              sre.inflight == 1);
+    breaker_settings_default(PREBREAK_AEGIS, &aegis);
+    ck_assert(aegis.success == .6 && aegis.window == 3 * SECOND && aegis.buckets == 10 && aegis.min == 100);
+    breaker_settings_default(PREBREAK_GOZERO, &gozero);
+    ck_assert(gozero.k == 1.5 && gozero.min_k == 1.1 && gozero.window == 10 * SECOND && gozero.buckets == 40 &&
+              gozero.protection == 5 && gozero.force_pass == SECOND);
+    breaker_settings_default(PREBREAK_GOBREAKER, &gobreaker);
+    ck_assert(gobreaker.ratio == .4 && gobreaker.min == 10 && gobreaker.window == 10 * SECOND &&
+              gobreaker.open_min == 15 * SECOND && gobreaker.half_open == 3);
+    breaker_settings_default(PREBREAK_CONSECUTIVE, &consecutive);
+    ck_assert(consecutive.trip == 7 && consecutive.open_min == SECOND && consecutive.open_max == 60 * SECOND &&
+              consecutive.jitter == .5);
+}
+END_TEST
+
 START_TEST(settings_beyond_their_limits_are_unsound)
 {
     struct prebreak_settings sound;
@@ -616,6 +637,7 @@ int main(void)
     tcase_add_test(tests, transitions_are_counted_from_and_to);
     tcase_add_test(tests, an_operators_reset_closes_ends_a_pause_and_sets_hang_back);
     tcase_add_loop_test(tests, every_default_is_sound, 0, PREBREAK_POLICIES);
+    tcase_add_test(tests, the_defaults_are_those_that_people_know);
     tcase_add_test(tests, settings_beyond_their_limits_are_unsound);
     tcase_add_test(tests, everything_has_a_name_and_nothing_else_has);
     return rig_run(tests, "breaker");
