@@ -55,7 +55,9 @@ static bool is_same(const struct provider *provider, const struct state *state, 
 {
     return provider != NULL && provider->state == state && provider->identity == identity &&
            strcmp(provider->name, match->name) == 0 &&
-           memcmp(&provider->settings, match->settings, sizeof provider->settings) == 0;
+           /* Bytes that differ where no value does only make a second entry for the same slot. */
+           memcmp(&provider->settings, match->settings, /* NOLINT(bugprone-suspicious-memory-comparison,cert-*) */
+                  sizeof provider->settings) == 0;
 }
 
 /* The number of the provider that a match names, made if need be; 0: it cannot be had. */

@@ -224,9 +224,12 @@ void traffic_sent_unseen(int fd, uint64_t mark)
 
 /* ---- read --------------------------------------------------------------------------------------------------------- */
 
-/* How long the provider asks to be left alone, ns; 0: it does not. */
+/* How long the provider asks to be left alone, ns; 0: it does not, or that cannot be read. */
 static uint64_t retry_after(const struct http1_facts *facts)
 {
+    if (facts == NULL) {
+        return 0;
+    }
     if (facts->retry_after_ms != 0) {
         return facts->retry_after_ms < 86400000 ? facts->retry_after_ms * 1000000 : 86400 * SECOND_NS;
     }
