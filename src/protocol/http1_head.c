@@ -223,7 +223,7 @@ static bool is_name(const struct field *field, const uint8_t *name, size_t lengt
             return false;
         }
     }
-    return folded(name + length - 8, 8) == folded(field->name + length - 8, 8);
+    return folded(name + (length - 8), 8) == folded(field->name + (length - 8), 8);
 }
 
 static void field_begin(struct http1 *parser, const uint8_t *name, size_t length)

@@ -164,7 +164,7 @@ static void tell_trouble(struct state *state)
     struct event event;
     event_begin(&event, state, EVENT_STATE, NULL);
     const char *text = state_trouble_text(state->trouble);
-    for (size_t i = 0; text[i] != '\0' && i < sizeof event.text - 1; i++) {
+    for (size_t i = 0; i < sizeof event.text - 1 && text[i] != '\0'; i++) {
         event.text[i] = text[i];
     }
     log_event(state, &event);
