@@ -293,6 +293,18 @@ START_TEST(an_ignored_retry_after_is_a_failure_like_any_other)
 }
 END_TEST
 
+START_TEST(a_call_of_an_older_generation_asks_for_no_pause)
+{
+    struct rig *rig = fresh();
+    struct breaker_call old;
+    ck_assert(rig_admit(rig, &old));
+    rig_calls(rig, 10, end_failed);
+    rig_end(rig, &old, retry_after(START + 9 * SECOND, BREAKER_RETRY_OBEY));
+    ck_assert_uint_eq(rig_view(rig).pauses, 0);
+    ck_assert_uint_eq(rig_view(rig).outcome[PREBREAK_FAILED], 11);
+}
+END_TEST
+
 START_TEST(auto_does_not_pause_while_something_gets_through)
 {
     struct rig *rig = fresh();
@@ -624,6 +636,7 @@ int main(void)
     tcase_add_test(tests, an_obeyed_retry_after_pauses);
     tcase_add_test(tests, deadlines_only_move_later_and_no_further_than_pause_max);
     tcase_add_test(tests, an_ignored_retry_after_is_a_failure_like_any_other);
+    tcase_add_test(tests, a_call_of_an_older_generation_asks_for_no_pause);
     tcase_add_test(tests, auto_does_not_pause_while_something_gets_through);
     tcase_add_test(tests, auto_pauses_when_nothing_gets_through_any_more);
     tcase_add_test(tests, a_pause_of_random_bits_is_none);

@@ -267,6 +267,23 @@ START_TEST(overtaken_calls_must_be_outweighed_too)
 }
 END_TEST
 
+START_TEST(calls_that_nothing_has_overtaken_need_not_be_outweighed)
+{
+    struct rig *rig = opened();
+    struct breaker_call early[4];
+    struct breaker_call later;
+    for (unsigned i = 0; i < 4; i++) {
+        wait_of(rig, &early[i]);
+    }
+    wait_of(rig, &later);
+    rig_pass_ms(rig, 2100);
+    for (unsigned i = 0; i < 4; i++) {
+        rig_end(rig, &early[i], end_ok);
+    }
+    ck_assert_int_eq(rig_kind(rig), KIND_RAMP);
+}
+END_TEST
+
 START_TEST(the_ramp_lets_a_growing_share_through)
 {
     struct rig *rig = opened();
@@ -525,6 +542,7 @@ int main(void)
     tcase_add_test(tests, reset_successes_close);
     tcase_add_test(tests, a_failure_takes_one_from_the_score_and_never_below_zero);
     tcase_add_test(tests, overtaken_calls_must_be_outweighed_too);
+    tcase_add_test(tests, calls_that_nothing_has_overtaken_need_not_be_outweighed);
     tcase_add_test(tests, the_ramp_lets_a_growing_share_through);
     tcase_add_test(tests, a_refusal_of_the_ramp_is_not_in_the_window);
     tcase_add_test(tests, reset_0_has_no_ramp);
