@@ -322,7 +322,9 @@ static void nothing_there(struct flow *flow, int fd, int flags)
 
 ssize_t traffic_received(int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags, ssize_t result)
 {
-    if ((flags & (MSG_PEEK | MSG_ERRQUEUE | MSG_OOB)) != 0) {
+    /* What is peeked at will be read again; an error or the end that a peek found is found once. */
+    bool beside = (flags & (MSG_ERRQUEUE | MSG_OOB)) != 0;
+    if (beside || ((flags & MSG_PEEK) != 0 && result > 0)) {
         return result;
     }
     if (is_upper(mark)) {

@@ -1,0 +1,323 @@
+/*
+ * What the bytes of a connection are taken for: fed whole and byte by byte, which must say the same.
+ */
+#include "track/exchange.h"
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct exchange exchange;
+
+/* The news of some bytes, or-ed together, fed in pieces of `step`. */
+static unsigned feed(bool sent, const void *bytes, size_t length, size_t step)
+{
+    const uint8_t *at = bytes;
+    unsigned all = 0;
+    for (size_t done = 0; done < length; done += step) {
+        size_t piece = length - done < step ? length - done : step;
+        const uint8_t *from = at + done;
+        unsigned news;
+        do {
+            size_t taken = 0;
+            news = sent ? exchange_sent(&exchange, from, piece, &taken) : exchange_received(&exchange, from, piece, &taken);
+            ck_assert_uint_le(taken, piece);
+            from += taken;
+            piece -= taken;
+            all |= news;
+        } while (news != EXCHANGE_NOTHING || piece > 0);
+    }
+    return all;
+}
+
+static size_t step;
+
+static unsigned sent(const char *text)
+{
+    return feed(true, text, strlen(text), step);
+}
+
+static unsigned received(const char *text)
+{
+    return feed(false, text, strlen(text), step);
+}
+
+static const size_t steps[] = {1, 3, 4096};
+
+/* Every test runs once for each size of piece. */
+static void given(int which)
+{
+    step = steps[which];
+    exchange_begin(&exchange);
+}
+
+#define REQUEST "GET / HTTP/1.1\r\nHost: Acme.Test:8080\r\n\r\n"
+#define ANSWER  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+/* ---- HTTP/1 ------------------------------------------------------------------------------------------------------- */
+
+START_TEST(request_begins_and_names_its_host)
+{
+    given(_i);
+    ck_assert(exchange_wants_request(&exchange));
+    ck_assert_uint_eq(sent(REQUEST), EXCHANGE_REQUEST | EXCHANGE_NAME);
+    struct exchange_name name;
+    exchange_name(&exchange, &name);
+    ck_assert_str_eq(name.host, "acme.test");
+    ck_assert_uint_eq(name.port, 8080);
+    ck_assert_int_eq(name.where, EXCHANGE_SAYS_HOST);
+    ck_assert(exchange_waiting(&exchange));
+    ck_assert(!exchange_wants_request(&exchange));
+}
+END_TEST
+
+START_TEST(absolute_uri_is_known_as_such)
+{
+    given(_i);
+    sent("GET http://api.test/x HTTP/1.1\r\nHost: proxy.test\r\n\r\n");
+    struct exchange_name name;
+    exchange_name(&exchange, &name);
+    ck_assert_str_eq(name.host, "api.test");
+    ck_assert_int_eq(name.where, EXCHANGE_SAYS_URI);
+}
+END_TEST
+
+START_TEST(answer_tells_status_then_its_end_and_the_next_request_begins)
+{
+    given(_i);
+    sent(REQUEST);
+    ck_assert_uint_eq(received(ANSWER), EXCHANGE_FIRST_BYTE | EXCHANGE_STATUS | EXCHANGE_ANSWERED);
+    ck_assert_uint_eq(exchange_answer(&exchange)->status, 200);
+    ck_assert(!exchange_waiting(&exchange));
+    ck_assert(!exchange.over);
+    ck_assert_uint_eq(exchange.completed, 1);
+    ck_assert(exchange_wants_request(&exchange));
+    ck_assert_uint_eq(sent(REQUEST), EXCHANGE_REQUEST | EXCHANGE_NAME);
+    ck_assert_uint_eq(received("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"),
+                      EXCHANGE_FIRST_BYTE | EXCHANGE_STATUS | EXCHANGE_ANSWERED);
+    ck_assert_uint_eq(exchange_answer(&exchange)->status, 503);
+}
+END_TEST
+
+START_TEST(interim_answer_is_no_answer)
+{
+    given(_i);
+    sent("PUT / HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n");
+    ck_assert_uint_eq(received("HTTP/1.1 100 Continue\r\n\r\n") & (EXCHANGE_STATUS | EXCHANGE_ANSWERED), 0);
+    sent("x");
+    ck_assert_uint_ne(received(ANSWER) & EXCHANGE_ANSWERED, 0);
+}
+END_TEST
+
+START_TEST(body_of_a_head_answer_is_not_waited_for)
+{
+    given(_i);
+    sent("HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n");
+    ck_assert_uint_ne(received("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n") & EXCHANGE_ANSWERED, 0);
+}
+END_TEST
+
+START_TEST(body_until_close_is_complete_at_the_end_and_no_other_is)
+{
+    given(_i);
+    sent(REQUEST);
+    ck_assert_int_eq(exchange_ended(&exchange), EXCHANGE_END_CUT);
+    received("HTTP/1.1 200 OK\r\n\r\nsome");
+    ck_assert_int_eq(exchange_ended(&exchange), EXCHANGE_END_COMPLETE);
+
+    given(_i);
+    sent(REQUEST);
+    received("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome");
+    ck_assert_int_eq(exchange_ended(&exchange), EXCHANGE_END_CUT);
+}
+END_TEST
+
+START_TEST(connection_that_is_not_kept_has_nothing_more_to_tell)
+{
+    given(_i);
+    sent(REQUEST);
+    ck_assert_uint_ne(received("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") & EXCHANGE_ANSWERED, 0);
+    ck_assert(exchange.over);
+    ck_assert_uint_eq(sent(REQUEST), EXCHANGE_NOTHING);
+}
+END_TEST
+
+START_TEST(second_request_before_the_answer_is_let_be_and_ends_the_reading)
+{
+    given(_i);
+    sent(REQUEST);
+    ck_assert_uint_eq(sent(REQUEST) & EXCHANGE_REQUEST, 0);
+    ck_assert_uint_ne(received(ANSWER) & EXCHANGE_ANSWERED, 0);
+    ck_assert(exchange.over);
+}
+END_TEST
+
+START_TEST(tunnel_and_upgrade_end_the_reading_with_an_answer)
+{
+    given(_i);
+    sent("CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n");
+    ck_assert_uint_ne(received("HTTP/1.1 200 Connected\r\n\r\n") & EXCHANGE_STATUS, 0);
+    received("\x16\x03\x01");
+    ck_assert(exchange.over);
+    ck_assert_uint_eq(exchange.completed, 1);
+}
+END_TEST
+
+START_TEST(answer_to_a_request_that_nobody_saw_still_tells_its_status)
+{
+    given(_i);
+    ck_assert_uint_ne(received("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n") & EXCHANGE_STATUS, 0);
+    ck_assert_uint_eq(exchange_answer(&exchange)->status, 503);
+    ck_assert(exchange.over);
+}
+END_TEST
+
+START_TEST(body_that_went_by_unseen_leaves_the_answer_readable)
+{
+    given(_i);
+    sent("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n");
+    exchange_sent_unseen(&exchange);
+    ck_assert_uint_ne(received(ANSWER) & EXCHANGE_ANSWERED, 0);
+    ck_assert(exchange.over);
+}
+END_TEST
+
+/* ---- anything else ------------------------------------------------------------------------------------------------ */
+
+START_TEST(server_that_speaks_first_answers_with_its_first_byte)
+{
+    given(_i);
+    ck_assert_uint_eq(received("220 mail.test ESMTP\r\n"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+    ck_assert(exchange.over);
+}
+END_TEST
+
+START_TEST(opaque_request_is_answered_by_any_byte)
+{
+    given(_i);
+    ck_assert_uint_eq(sent("*1\r\n$4\r\nPING\r\n"), EXCHANGE_REQUEST);
+    ck_assert(exchange_waiting(&exchange));
+    ck_assert(!exchange_wants_request(&exchange));
+    ck_assert_uint_eq(received("+PONG\r\n"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+}
+END_TEST
+
+START_TEST(what_only_looks_like_http_is_opaque)
+{
+    given(_i);
+    ck_assert_uint_eq(sent("PING me\r\n\r\n") & ~(unsigned)EXCHANGE_REQUEST, 0);
+    ck_assert_uint_ne(received("PONG\r\n") & EXCHANGE_ANSWERED, 0);
+    ck_assert(exchange.over);
+}
+END_TEST
+
+START_TEST(end_of_an_unused_connection_is_idle)
+{
+    given(_i);
+    ck_assert_int_eq(exchange_ended(&exchange), EXCHANGE_END_IDLE);
+}
+END_TEST
+
+START_TEST(end_after_an_opaque_request_is_a_cut)
+{
+    given(_i);
+    sent("*1\r\n");
+    ck_assert_int_eq(exchange_ended(&exchange), EXCHANGE_END_CUT);
+}
+END_TEST
+
+/* ---- TLS ---------------------------------------------------------------------------------------------------------- */
+
+/* A ClientHello of nothing but a server name. */
+static size_t hello(uint8_t *out, const char *name)
+{
+    size_t length = strlen(name);
+    uint8_t body[256] = {3, 3};
+    size_t at = 34;
+    const uint8_t middle[] = {0, 0, 2, 0x13, 1, 1, 0};
+    memcpy(body + at, middle, sizeof middle);
+    at += sizeof middle;
+    const uint8_t head[] = {0, (uint8_t)(length + 9), 0, 0, 0, (uint8_t)(length + 5), 0, (uint8_t)(length + 3),
+                            0, 0, (uint8_t)length};
+    memcpy(body + at, head, sizeof head);
+    at += sizeof head;
+    memcpy(body + at, name, length);
+    at += length;
+    const uint8_t record[] = {0x16, 3, 1, 0, (uint8_t)(at + 4), 1, 0, 0, (uint8_t)at};
+    memcpy(out, record, sizeof record);
+    memcpy(out + sizeof record, body, at);
+    return sizeof record + at;
+}
+
+START_TEST(client_hello_names_its_server)
+{
+    given(_i);
+    uint8_t bytes[300];
+    size_t length = hello(bytes, "api.acme.test");
+    ck_assert_uint_eq(feed(true, bytes, length, step), EXCHANGE_REQUEST | EXCHANGE_NAME);
+    struct exchange_name name;
+    exchange_name(&exchange, &name);
+    ck_assert_str_eq(name.host, "api.acme.test");
+    ck_assert_int_eq(name.where, EXCHANGE_SAYS_TLS);
+    ck_assert(exchange_waiting(&exchange));
+}
+END_TEST
+
+START_TEST(alert_in_the_handshake_breaks_it_off)
+{
+    given(_i);
+    uint8_t bytes[300];
+    size_t length = hello(bytes, "api.acme.test");
+    feed(true, bytes, length, step);
+    const uint8_t alert[] = {0x15, 3, 3, 0, 2, 2, 40};
+    ck_assert_uint_ne(feed(false, alert, sizeof alert, step) & EXCHANGE_BROKEN_OFF, 0);
+}
+END_TEST
+
+START_TEST(handshake_of_the_server_is_no_answer)
+{
+    given(_i);
+    uint8_t bytes[300];
+    size_t length = hello(bytes, "api.acme.test");
+    feed(true, bytes, length, step);
+    uint8_t record[5 + 42] = {0x16, 3, 3, 0, 42, 2, 0, 0, 38, 3, 3};
+    record[5 + 4 + 35] = 0xc0; /* of a cipher suite */
+    ck_assert_uint_eq(feed(false, record, sizeof record, step) & EXCHANGE_ANSWERED, 0);
+    ck_assert_int_eq(exchange_ended(&exchange), EXCHANGE_END_CUT);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("exchange");
+    TCase *tcase = tcase_create("exchange");
+    const TTest *tests[] = {
+        request_begins_and_names_its_host,
+        absolute_uri_is_known_as_such,
+        answer_tells_status_then_its_end_and_the_next_request_begins,
+        interim_answer_is_no_answer,
+        body_of_a_head_answer_is_not_waited_for,
+        body_until_close_is_complete_at_the_end_and_no_other_is,
+        connection_that_is_not_kept_has_nothing_more_to_tell,
+        second_request_before_the_answer_is_let_be_and_ends_the_reading,
+        tunnel_and_upgrade_end_the_reading_with_an_answer,
+        answer_to_a_request_that_nobody_saw_still_tells_its_status,
+        body_that_went_by_unseen_leaves_the_answer_readable,
+        server_that_speaks_first_answers_with_its_first_byte,
+        opaque_request_is_answered_by_any_byte,
+        what_only_looks_like_http_is_opaque,
+        end_of_an_unused_connection_is_idle,
+        end_after_an_opaque_request_is_a_cut,
+        client_hello_names_its_server,
+        alert_in_the_handshake_breaks_it_off,
+        handshake_of_the_server_is_no_answer,
+    };
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        tcase_add_loop_test(tcase, tests[i], 0, sizeof steps / sizeof *steps);
+    }
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
