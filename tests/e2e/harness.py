@@ -25,14 +25,20 @@ LIMIT = 120
 
 
 def wait_for(what, limit=30.0, every=0.02):
-    """Polls until what() is true and returns it. For things that happen by themselves; fails when they do not."""
+    """Polls until what() is true and returns it. For things that happen by themselves; fails when they do not.
+
+    A check that does not hold yet, as that a provider is known, is as good as not true.
+    """
     end = time.monotonic() + limit
     while True:
-        value = what()
+        try:
+            value, why = what(), "not true"
+        except (AssertionError, subprocess.CalledProcessError) as error:
+            value, why = None, error
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"still not so after {limit} s: {what.__name__}")
+            raise AssertionError(f"still not so after {limit} s: {what.__name__}: {why}")
         time.sleep(every)
 
 
