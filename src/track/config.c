@@ -16,11 +16,12 @@
 
 static struct {
     const char *mode, *only, *except, *providers, *defaults, *config, *state, *log, *log_format;
-    enum prebreak_mode means; /* of `mode`, as far as the variables go */
     bool bad_globs, lost;     /* ONLY or EXCEPT not understood; a variable that did not fit */
     size_t used;
     char arena[ARENA];
-} own = {.means = PREBREAK_MODE_ENFORCE};
+} own; /* all zero: only what is used of it takes memory */
+
+static enum prebreak_mode means = PREBREAK_MODE_ENFORCE; /* own.mode, as far as the variables go */
 
 static config_told *told;
 
@@ -82,17 +83,17 @@ bool config_init(void)
     own.config = keep_path("PREBREAK_CONFIG", false);
     own.defaults = keep("PREBREAK_DEFAULTS");
     own.providers = keep("PREBREAK_PROVIDERS");
-    if (own.mode != NULL && !rules_parse_mode(own.mode, strlen(own.mode), &own.means)) {
-        own.means = PREBREAK_MODE_OBSERVE;
+    if (own.mode != NULL && !rules_parse_mode(own.mode, strlen(own.mode), &means)) {
+        means = PREBREAK_MODE_OBSERVE;
     }
     own.bad_globs =
         (own.only != NULL && !rules_globs_sound(own.only)) || (own.except != NULL && !rules_globs_sound(own.except));
     if (own.bad_globs || own.lost) {
-        own.means = PREBREAK_MODE_OFF;
+        means = PREBREAK_MODE_OFF;
         return true; /* for its complaint at the first call */
     }
     bool elsewhere = (own.only != NULL && !means_us(own.only)) || (own.except != NULL && means_us(own.except));
-    return own.means != PREBREAK_MODE_OFF && !elsewhere && getauxval(AT_SECURE) == 0;
+    return means != PREBREAK_MODE_OFF && !elsewhere && getauxval(AT_SECURE) == 0;
 }
 
 const char *config_state(void)
@@ -379,10 +380,10 @@ bool config_may_enforce(void)
 
 enum prebreak_mode config_mode(void)
 {
-    if (own.means == PREBREAK_MODE_OFF || config_off() != NULL) {
+    if (means == PREBREAK_MODE_OFF || config_off() != NULL) {
         return PREBREAK_MODE_OFF;
     }
-    return own.means == PREBREAK_MODE_ENFORCE && config_may_enforce() ? PREBREAK_MODE_ENFORCE : PREBREAK_MODE_OBSERVE;
+    return means == PREBREAK_MODE_ENFORCE && config_may_enforce() ? PREBREAK_MODE_ENFORCE : PREBREAK_MODE_OBSERVE;
 }
 
 enum prebreak_mode config_mode_under(enum prebreak_mode operators)
