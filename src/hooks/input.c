@@ -5,15 +5,13 @@
 #include "track/fdtable.h"
 #include "track/flow.h"
 
-#define VECTOR(buf, len) (&(const struct iovec){(buf), (len)}), 1
-
 HOOK ssize_t recv(int fd, void *buf, size_t len, int flags)
 {
     uint64_t mark = fd_mark(fd);
     if (mark == 0) {
         return real_recv(fd, buf, len, flags);
     }
-    return traffic_received(fd, mark, VECTOR(buf, len), flags, real_recv(fd, buf, len, flags));
+    return traffic_received_bytes(fd, mark, buf, len, flags, real_recv(fd, buf, len, flags));
 }
 
 HOOK ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags)
@@ -22,7 +20,7 @@ HOOK ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags)
     if (mark == 0) {
         return real___recv_chk(fd, buf, len, room, flags);
     }
-    return traffic_received(fd, mark, VECTOR(buf, len), flags, real___recv_chk(fd, buf, len, room, flags));
+    return traffic_received_bytes(fd, mark, buf, len, flags, real___recv_chk(fd, buf, len, room, flags));
 }
 
 HOOK ssize_t recvfrom(int fd, void *restrict buf, size_t len, int flags, struct sockaddr *restrict addr,
@@ -32,7 +30,7 @@ HOOK ssize_t recvfrom(int fd, void *restrict buf, size_t len, int flags, struct 
     if (mark == 0) {
         return real_recvfrom(fd, buf, len, flags, addr, addr_len);
     }
-    return traffic_received(fd, mark, VECTOR(buf, len), flags, real_recvfrom(fd, buf, len, flags, addr, addr_len));
+    return traffic_received_bytes(fd, mark, buf, len, flags, real_recvfrom(fd, buf, len, flags, addr, addr_len));
 }
 
 HOOK ssize_t __recvfrom_chk(int fd, void *restrict buf, size_t len, size_t room, int flags,
@@ -42,7 +40,7 @@ HOOK ssize_t __recvfrom_chk(int fd, void *restrict buf, size_t len, size_t room,
     if (mark == 0) {
         return real___recvfrom_chk(fd, buf, len, room, flags, addr, addr_len);
     }
-    return traffic_received(fd, mark, VECTOR(buf, len), flags,
+    return traffic_received_bytes(fd, mark, buf, len, flags,
                             real___recvfrom_chk(fd, buf, len, room, flags, addr, addr_len));
 }
 
@@ -71,7 +69,7 @@ HOOK ssize_t read(int fd, void *buf, size_t len)
     if (mark == 0) {
         return real_read(fd, buf, len);
     }
-    return traffic_received(fd, mark, VECTOR(buf, len), 0, real_read(fd, buf, len));
+    return traffic_received_bytes(fd, mark, buf, len, 0, real_read(fd, buf, len));
 }
 
 HOOK ssize_t __read_chk(int fd, void *buf, size_t len, size_t room)
@@ -80,7 +78,7 @@ HOOK ssize_t __read_chk(int fd, void *buf, size_t len, size_t room)
     if (mark == 0) {
         return real___read_chk(fd, buf, len, room);
     }
-    return traffic_received(fd, mark, VECTOR(buf, len), 0, real___read_chk(fd, buf, len, room));
+    return traffic_received_bytes(fd, mark, buf, len, 0, real___read_chk(fd, buf, len, room));
 }
 
 HOOK ssize_t readv(int fd, const struct iovec *iov, int count)

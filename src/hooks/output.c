@@ -5,17 +5,14 @@
 #include "track/fdtable.h"
 #include "track/flow.h"
 
-/* A caller's buffer as the one vector that track reads. */
-#define VECTOR(buf, len) (&(const struct iovec){(void *)(uintptr_t)(buf), (len)}), 1
-
 HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
     uint64_t mark = fd_mark(fd);
     if (mark == 0) {
         return real_send(fd, buf, len, flags);
     }
-    return traffic_ask(fd, mark, VECTOR(buf, len))
-               ? traffic_sent(fd, mark, VECTOR(buf, len), real_send(fd, buf, len, flags))
+    return traffic_ask_bytes(fd, mark, buf, len)
+               ? traffic_sent_bytes(fd, mark, buf, len, real_send(fd, buf, len, flags))
                : -1;
 }
 
@@ -25,8 +22,8 @@ HOOK ssize_t sendto(int fd, const void *buf, size_t len, int flags, const struct
     if (mark == 0) {
         return real_sendto(fd, buf, len, flags, addr, addr_len);
     }
-    return traffic_ask(fd, mark, VECTOR(buf, len))
-               ? traffic_sent(fd, mark, VECTOR(buf, len), real_sendto(fd, buf, len, flags, addr, addr_len))
+    return traffic_ask_bytes(fd, mark, buf, len)
+               ? traffic_sent_bytes(fd, mark, buf, len, real_sendto(fd, buf, len, flags, addr, addr_len))
                : -1;
 }
 
@@ -57,8 +54,8 @@ HOOK ssize_t write(int fd, const void *buf, size_t len)
     if (mark == 0) {
         return real_write(fd, buf, len);
     }
-    return traffic_ask(fd, mark, VECTOR(buf, len))
-               ? traffic_sent(fd, mark, VECTOR(buf, len), real_write(fd, buf, len))
+    return traffic_ask_bytes(fd, mark, buf, len)
+               ? traffic_sent_bytes(fd, mark, buf, len, real_write(fd, buf, len))
                : -1;
 }
 

@@ -109,8 +109,11 @@ bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count);
 ssize_t traffic_sent(int fd, uint64_t mark, const struct iovec *iov, size_t count, ssize_t result);
 /* After the real call read; `wanted`: bytes that there was room for; flags as recv has them. */
 ssize_t traffic_received(int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags, ssize_t result);
-/* The same for vectors and messages as the program handed them over (message.c). */
+/* The same for buffers, vectors and messages as the program handed them over (message.c). */
 struct msghdr;
+bool traffic_ask_bytes(int fd, uint64_t mark, const void *bytes, size_t length);
+ssize_t traffic_sent_bytes(int fd, uint64_t mark, const void *bytes, size_t length, ssize_t result);
+ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length, int flags, ssize_t result);
 bool traffic_ask_vector(int fd, uint64_t mark, const struct iovec *iov, int count);
 bool traffic_ask_message(int fd, uint64_t mark, const struct msghdr *msg);
 ssize_t traffic_sent_message(int fd, uint64_t mark, const struct msghdr *msg, ssize_t result);

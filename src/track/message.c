@@ -1,5 +1,5 @@
 /*
- * See flow.h: bytes in messages and vectors, whose own memory has to be believed before their contents can be. Before a
+ * See flow.h: bytes in buffers, messages and vectors, whose own memory has to be believed before their contents can be. Before a
  * real call they are asked for; after one that succeeded the kernel has read them.
  */
 #include "real/real.h"
@@ -13,6 +13,24 @@ static bool looks(uint64_t mark)
 {
     const struct flow *flow = (mark & FD_FLOW) != FD_UPPER ? flow_at((unsigned)(mark & FD_FLOW)) : NULL;
     return flow != NULL && flow->look;
+}
+
+bool traffic_ask_bytes(int fd, uint64_t mark, const void *bytes, size_t length)
+{
+    const struct iovec iov = {(void *)(uintptr_t)bytes, length};
+    return !looks(mark) || traffic_ask(fd, mark, &iov, 1);
+}
+
+ssize_t traffic_sent_bytes(int fd, uint64_t mark, const void *bytes, size_t length, ssize_t result)
+{
+    const struct iovec iov = {(void *)(uintptr_t)bytes, length};
+    return traffic_sent(fd, mark, &iov, 1, result);
+}
+
+ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length, int flags, ssize_t result)
+{
+    const struct iovec iov = {bytes, length};
+    return traffic_received(fd, mark, &iov, 1, flags, result);
 }
 
 bool traffic_ask_vector(int fd, uint64_t mark, const struct iovec *iov, int count)
