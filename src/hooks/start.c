@@ -2,16 +2,17 @@
  * The library's start and end. Nothing is mapped and no file of ours is opened at the start: a program that never calls
  * anybody pays for reading its environment, and that is all.
  */
+#include "real/real.h"
 #include "track/flow.h"
 #include "track/process.h"
 #include <errno.h>
 
-__attribute__((constructor)) static void start(void)
+__attribute__((constructor)) REAL_RARE static void start(void)
 {
     process_init();
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) REAL_RARE static void end(void)
 {
     if (process_acts) {
         int saved = errno;

@@ -69,7 +69,7 @@ real_prctl_function *real_prctl = first_prctl;
 
 /* ---- all at once -------------------------------------------------------------------------------------------------- */
 
-void real_init(void)
+REAL_RARE void real_init(void)
 {
 #define FIXED(type, name, parameters, arguments)                     BIND(name);
 #define VARIADIC(type, name, parameters, last, rest_type, arguments) BIND(name);

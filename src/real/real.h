@@ -32,6 +32,12 @@ ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room, int flags, struct sockaddr *addr,
                        socklen_t *addr_len);
 
+/*
+ * What runs as the process starts or ends, and hardly ever besides. The linker lays such functions side by side: of our
+ * code, a process that never calls anybody has a corner resident, and not all of it.
+ */
+#define REAL_RARE __attribute__((cold))
+
 /* real_NAME has exactly the type that libc's headers give NAME. */
 #define FIXED(type, name, parameters, arguments)                extern __typeof__(name) *real_##name;
 #define VARIADIC(type, name, parameters, last, rest, arguments) extern __typeof__(name) *real_##name;

@@ -3,6 +3,7 @@
  * without the series. A call is ended only when nothing is held any more: that may write a line of log.
  */
 #include "track/attempt.h"
+#include "real/real.h"
 #include "track/process.h"
 #include <string.h>
 
@@ -291,7 +292,7 @@ void attempt_lost(struct attempt *attempt, enum prebreak_outcome outcome, enum p
     conclude(&rest);
 }
 
-void attempt_sweep(uint64_t now)
+REAL_RARE void attempt_sweep(uint64_t now)
 {
     if (__atomic_load_n(&sequence, __ATOMIC_RELAXED) == 0) {
         return;

@@ -72,7 +72,7 @@ static bool means_us(const char *globs)
     return rules_globs_match(globs, program_invocation_short_name) || rules_globs_match(globs, comm);
 }
 
-bool config_init(void)
+REAL_RARE bool config_init(void)
 {
     own.mode = keep("PREBREAK_MODE");
     own.only = keep("PREBREAK_ONLY");
@@ -101,13 +101,13 @@ const char *config_state(void)
     return own.state;
 }
 
-static bool log_is(const char *word)
+REAL_RARE static bool log_is(const char *word)
 {
     return own.log != NULL && strcmp(own.log, word) == 0;
 }
 
 /* False: not understood. */
-static bool log_means(enum config_log *log)
+REAL_RARE static bool log_means(enum config_log *log)
 {
     bool file = own.log != NULL && strchr(own.log, '/') != NULL;
     *log = file               ? CONFIG_LOG_FILE
@@ -117,7 +117,7 @@ static bool log_means(enum config_log *log)
     return *log != CONFIG_LOG_OFF || own.log == NULL || log_is("off") || log_is("");
 }
 
-enum config_log config_log(const char **path)
+REAL_RARE enum config_log config_log(const char **path)
 {
     enum config_log log;
     (void)log_means(&log);
@@ -125,7 +125,7 @@ enum config_log config_log(const char **path)
     return log;
 }
 
-bool config_log_json(void)
+REAL_RARE bool config_log_json(void)
 {
     return own.log_format != NULL && strcmp(own.log_format, "json") == 0;
 }
@@ -137,7 +137,7 @@ const char *config_path(void)
 
 /* ---- telling ------------------------------------------------------------------------------------------------------ */
 
-void config_listen(config_told *listener)
+REAL_RARE void config_listen(config_told *listener)
 {
     told = listener;
 }

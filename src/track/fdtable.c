@@ -65,7 +65,7 @@ bool fd_replace(int fd, uint64_t from, uint64_t to)
     return mark != NULL && __atomic_compare_exchange_n(mark, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-void fd_each(unsigned first, unsigned last, void (*each)(int fd, uint64_t mark))
+REAL_RARE void fd_each(unsigned first, unsigned last, void (*each)(int fd, uint64_t mark))
 {
     if (last >= FD_PAGES * FD_PAGE) {
         last = FD_PAGES * FD_PAGE - 1;

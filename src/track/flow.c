@@ -382,7 +382,7 @@ static void at_exit(int fd, uint64_t mark)
     flow_drop(mark, fd);
 }
 
-void flow_at_exit(void)
+REAL_RARE void flow_at_exit(void)
 {
     fd_each(0, UINT32_MAX, at_exit);
     attempt_sweep(UINT64_MAX);

@@ -19,8 +19,7 @@ static struct {
     struct state *region; /* atomic */
     bool stopped;
     bool stderr_known; /* fd 2 was open at start */
-    dev_t stderr_device;
-    ino_t stderr_inode;
+    struct statx stderr_at;
 } own;
 
 /* ---- writing without a signal ------------------------------------------------------------------------------------- */
@@ -99,20 +98,32 @@ static void to_file(const char *line, size_t length)
     real_close(fd);
 }
 
+/*
+ * What stands behind stderr. By the system call: libc's wrapper lies where nothing else of a start does, and its pages
+ * would be a good part of what we add to a small process.
+ */
+REAL_RARE static bool stderr_is(struct statx *what)
+{
+    const unsigned wanted = STATX_TYPE | STATX_INO;
+    return real_syscall(SYS_statx, 2, (long)"", AT_EMPTY_PATH, wanted, (long)what, 0) == 0 &&
+           (what->stx_mask & wanted) == wanted;
+}
+
 /* Only while fd 2 is what it was when the program began, and takes bytes without waiting. */
 static void to_stderr(const char *line, size_t length)
 {
-    struct stat st;
+    struct statx now;
     struct pollfd ready = {.fd = 2, .events = POLLOUT};
-    if (!own.stderr_known || real_fstat(2, &st) != 0 || st.st_dev != own.stderr_device ||
-        st.st_ino != own.stderr_inode || real_poll(&ready, 1, 0) != 1 || ready.revents != POLLOUT) {
+    if (!own.stderr_known || !stderr_is(&now) || now.stx_dev_major != own.stderr_at.stx_dev_major ||
+        now.stx_dev_minor != own.stderr_at.stx_dev_minor || now.stx_ino != own.stderr_at.stx_ino ||
+        real_poll(&ready, 1, 0) != 1 || ready.revents != POLLOUT) {
         return;
     }
-    if (S_ISSOCK(st.st_mode)) {
+    if (S_ISSOCK(now.stx_mode)) {
         (void)!real_send(2, line, length, MSG_DONTWAIT | MSG_NOSIGNAL);
         return;
     }
-    write_quietly(2, line, length, S_ISFIFO(st.st_mode));
+    write_quietly(2, line, length, S_ISFIFO(now.stx_mode));
 }
 
 #define FACILITY_DAEMON  (3 << 3)
@@ -228,13 +239,10 @@ void log_stop(void)
     own.stopped = true;
 }
 
-void log_init(void)
+REAL_RARE void log_init(void)
 {
-    struct stat st;
     own.where = config_log(&own.path);
     own.format = config_log_json() ? EVENT_JSON : EVENT_LOGFMT;
-    own.stderr_known = real_fstat(2, &st) == 0;
-    own.stderr_device = st.st_dev;
-    own.stderr_inode = st.st_ino;
+    own.stderr_known = stderr_is(&own.stderr_at);
     config_listen(tell);
 }

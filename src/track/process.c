@@ -366,7 +366,7 @@ void *process_memory(size_t size)
 
 /* ---- start -------------------------------------------------------------------------------------------------------- */
 
-void process_init(void)
+REAL_RARE void process_init(void)
 {
     int saved = errno;
     real_init();
