@@ -14,7 +14,9 @@ HOOK int socket(int domain, int type, int protocol)
 HOOK int connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
     uint64_t mark;
-    return connect_ask(fd, addr, len, __builtin_return_address(0), &mark) ? connect_told(fd, mark, real_connect(fd, addr, len)) : -1;
+    return connect_ask(fd, addr, len, __builtin_return_address(0), &mark)
+               ? connect_told(fd, mark, real_connect(fd, addr, len))
+               : -1;
 }
 
 HOOK int accept(int fd, struct sockaddr *restrict addr, socklen_t *restrict len)

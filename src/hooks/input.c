@@ -41,7 +41,7 @@ HOOK ssize_t __recvfrom_chk(int fd, void *restrict buf, size_t len, size_t room,
         return real___recvfrom_chk(fd, buf, len, room, flags, addr, addr_len);
     }
     return traffic_received_bytes(fd, mark, buf, len, flags,
-                            real___recvfrom_chk(fd, buf, len, room, flags, addr, addr_len));
+                                  real___recvfrom_chk(fd, buf, len, room, flags, addr, addr_len));
 }
 
 HOOK ssize_t recvmsg(int fd, struct msghdr *msg, int flags)

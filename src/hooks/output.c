@@ -33,9 +33,7 @@ HOOK ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
     if (mark == 0) {
         return real_sendmsg(fd, msg, flags);
     }
-    return traffic_ask_message(fd, mark, msg)
-               ? traffic_sent_message(fd, mark, msg, real_sendmsg(fd, msg, flags))
-               : -1;
+    return traffic_ask_message(fd, mark, msg) ? traffic_sent_message(fd, mark, msg, real_sendmsg(fd, msg, flags)) : -1;
 }
 
 HOOK int sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags)
@@ -54,9 +52,8 @@ HOOK ssize_t write(int fd, const void *buf, size_t len)
     if (mark == 0) {
         return real_write(fd, buf, len);
     }
-    return traffic_ask_bytes(fd, mark, buf, len)
-               ? traffic_sent_bytes(fd, mark, buf, len, real_write(fd, buf, len))
-               : -1;
+    return traffic_ask_bytes(fd, mark, buf, len) ? traffic_sent_bytes(fd, mark, buf, len, real_write(fd, buf, len))
+                                                 : -1;
 }
 
 HOOK ssize_t writev(int fd, const struct iovec *iov, int count)

@@ -20,7 +20,8 @@ FIXED(int, shutdown, (int fd, int how), (fd, how))
 /* ---- bytes out ---------------------------------------------------------------------------------------------------- */
 
 FIXED(ssize_t, send, (int fd, const void *buf, size_t len, int flags), (fd, buf, len, flags))
-FIXED(ssize_t, sendto, (int fd, const void *buf, size_t len, int flags, const struct sockaddr *addr, socklen_t addr_len),
+FIXED(ssize_t, sendto,
+      (int fd, const void *buf, size_t len, int flags, const struct sockaddr *addr, socklen_t addr_len),
       (fd, buf, len, flags, addr, addr_len))
 FIXED(ssize_t, sendmsg, (int fd, const struct msghdr *msg, int flags), (fd, msg, flags))
 FIXED(int, sendmmsg, (int fd, struct mmsghdr *msgs, unsigned count, int flags), (fd, msgs, count, flags))
@@ -62,8 +63,7 @@ FIXED(FILE *, fdopen, (int fd, const char *mode), (fd, mode))
 
 /* ---- names -------------------------------------------------------------------------------------------------------- */
 
-FIXED(int, getaddrinfo,
-      (const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result),
+FIXED(int, getaddrinfo, (const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result),
       (node, service, hints, result))
 FIXED(struct hostent *, gethostbyname, (const char *name), (name))
 FIXED(struct hostent *, gethostbyname2, (const char *name, int family), (name, family))

@@ -23,8 +23,8 @@ struct series {
     uint32_t tried[NAMES_ADDRESSES];
     uint8_t tries;
     bool refused;
-    bool won;          /* a connection has taken the call over */
-    bool more;         /* further addresses are known that were not tried */
+    bool won;              /* a connection has taken the call over */
+    bool more;             /* further addresses are known that were not tried */
     uint8_t outcome, kind; /* of the last failure */
 };
 
@@ -157,7 +157,8 @@ static struct series *find(uint64_t key, uint32_t address, const struct provider
             continue;
         }
         bool fits = one->key == key && one->forks == process_forks() && one->provider == provider;
-        if (fits && open_to_more(one, now) && !tried(one, address) && (best == NULL || one->sequence > best->sequence)) {
+        if (fits && open_to_more(one, now) && !tried(one, address) &&
+            (best == NULL || one->sequence > best->sequence)) {
             if (best != NULL) {
                 release(best);
             }

@@ -84,7 +84,8 @@ static unsigned sent_tls(struct exchange *exchange, const uint8_t *bytes, size_t
     if (exchange->asked == 0) {
         news |= request_begins(exchange); /* the handshake asks for an answer too */
     }
-    if (!hello->done && !hello->opaque && tls_hello_feed(hello, bytes, length) && hello->done && hello->name[0] != '\0') {
+    if (!hello->done && !hello->opaque && tls_hello_feed(hello, bytes, length) && hello->done &&
+        hello->name[0] != '\0') {
         news |= EXCHANGE_NAME;
     }
     unsigned sights = tls_records_feed(&exchange->tls.records, true, bytes, length);
@@ -139,7 +140,8 @@ bool exchange_wants_request(const struct exchange *exchange)
     case EXCHANGE_UNKNOWN:
         return true;
     case EXCHANGE_HTTP1: /* a body is of no interest */
-        return !exchange->requests_lost && (exchange->asked == 0 || exchange->http.pipeline.count + exchange->answering == 0);
+        return !exchange->requests_lost &&
+               (exchange->asked == 0 || exchange->http.pipeline.count + exchange->answering == 0);
     case EXCHANGE_TLS:
         return !exchange->tls.hello.done && !exchange->tls.hello.opaque;
     default:
@@ -240,8 +242,11 @@ static unsigned received_tls(struct exchange *exchange, const uint8_t *bytes, si
     /* Over HTTP/2 what the server says by itself is all that can be told from an answer. */
     bool counts = (sights & TLS_ANSWER) != 0 ||
                   ((sights & TLS_MAYBE) != 0 && tls_h2(&exchange->tls.hello, records) == TLS_H2_YES);
+    if (counts) {
+        return answered_and_over(exchange);
+    }
     exchange->ambiguous = exchange->ambiguous || (sights & TLS_MAYBE) != 0;
-    return counts ? answered_and_over(exchange) : EXCHANGE_NOTHING;
+    return (sights & TLS_MAYBE) != 0 ? EXCHANGE_MAYBE : EXCHANGE_NOTHING;
 }
 
 unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)
@@ -271,6 +276,11 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
 unsigned exchange_received_unseen(struct exchange *exchange)
 {
     return exchange->over ? EXCHANGE_NOTHING : answered_and_over(exchange);
+}
+
+unsigned exchange_went_on(struct exchange *exchange)
+{
+    return exchange->ambiguous && !exchange->over ? answered_and_over(exchange) : EXCHANGE_NOTHING;
 }
 
 const struct http1_facts *exchange_answer(const struct exchange *exchange)

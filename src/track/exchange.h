@@ -19,12 +19,13 @@ enum exchange_protocol { EXCHANGE_UNKNOWN, EXCHANGE_HTTP1, EXCHANGE_TLS, EXCHANG
 
 enum exchange_news {
     EXCHANGE_NOTHING = 0,
-    EXCHANGE_REQUEST = 1,    /* a request begins, and no other is outstanding */
-    EXCHANGE_NAME = 2,       /* it says whom it is for: see exchange_name() */
-    EXCHANGE_FIRST_BYTE = 4, /* the first byte of an answer */
-    EXCHANGE_STATUS = 8,     /* the head of an answer is complete: see exchange_answer() */
-    EXCHANGE_ANSWERED = 16,  /* the answer is complete, or all that will ever be told of it */
-    EXCHANGE_BROKEN_OFF = 32 /* the TLS handshake was broken off, by either side */
+    EXCHANGE_REQUEST = 1,     /* a request begins, and no other is outstanding */
+    EXCHANGE_NAME = 2,        /* it says whom it is for: see exchange_name() */
+    EXCHANGE_FIRST_BYTE = 4,  /* the first byte of an answer */
+    EXCHANGE_STATUS = 8,      /* the head of an answer is complete: see exchange_answer() */
+    EXCHANGE_ANSWERED = 16,   /* the answer is complete, or all that will ever be told of it */
+    EXCHANGE_BROKEN_OFF = 32, /* the TLS handshake was broken off, by either side */
+    EXCHANGE_MAYBE = 64       /* what came after the request may have been its answer, and nobody can tell */
 };
 
 struct exchange {
@@ -63,6 +64,9 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
 void exchange_sent_unseen(struct exchange *exchange);
 unsigned exchange_received_unseen(struct exchange *exchange);
 
+/* The client goes on after something that may have been an answer: so it was. */
+unsigned exchange_went_on(struct exchange *exchange);
+
 /* Can what the client writes next begin a request, or say whom the one under way is for? */
 bool exchange_wants_request(const struct exchange *exchange);
 /* Is a request outstanding? */
@@ -73,9 +77,9 @@ struct exchange_name {
     const char *host;
     uint16_t port; /* 0: not said */
     enum {
-        EXCHANGE_SAYS_TLS,  /* the server name of a ClientHello */
-        EXCHANGE_SAYS_URI,  /* an absolute URI or a CONNECT line: what is behind a forward proxy */
-        EXCHANGE_SAYS_HOST  /* a Host: header, which may have been passed on from a visitor */
+        EXCHANGE_SAYS_TLS, /* the server name of a ClientHello */
+        EXCHANGE_SAYS_URI, /* an absolute URI or a CONNECT line: what is behind a forward proxy */
+        EXCHANGE_SAYS_HOST /* a Host: header, which may have been passed on from a visitor */
     } where;
 };
 void exchange_name(const struct exchange *exchange, struct exchange_name *name);

@@ -14,8 +14,8 @@
 #define SO_COOKIE 57
 #endif
 
-#define HEDGE_NS SECOND_NS       /* what is abandoned earlier after the last byte says nothing */
-#define STALE_NS SECOND_NS       /* a re-used connection that breaks within this was broken before */
+#define HEDGE_NS  SECOND_NS       /* what is abandoned earlier after the last byte says nothing */
+#define STALE_NS  SECOND_NS       /* a re-used connection that breaks within this was broken before */
 #define UNUSED_NS (5 * SECOND_NS) /* a peer that hangs up on an unused connection earlier has turned us away */
 
 /* ---- marks and locks ---------------------------------------------------------------------------------------------- */
@@ -25,11 +25,16 @@ static uint64_t mark_of(unsigned number, uint32_t generation)
     return (uint64_t)generation << 32 | FD_STREAM | number;
 }
 
+static bool try_lock(struct flow *flow)
+{
+    uint32_t idle = 0;
+    return __atomic_compare_exchange_n(&flow->busy, &idle, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
 static bool seize(struct flow *flow)
 {
     for (unsigned spin = 0; spin < 200; spin++) {
-        uint32_t idle = 0;
-        if (__atomic_compare_exchange_n(&flow->busy, &idle, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (try_lock(flow)) {
             return true;
         }
 #if defined(__x86_64__) || defined(__i386__)
@@ -40,11 +45,18 @@ static bool seize(struct flow *flow)
     return false;
 }
 
-struct flow *flow_lock(uint64_t mark)
+/* Not locked: for what can be told by a glance. */
+static struct flow *flow_of(uint64_t mark)
 {
     unsigned number = (unsigned)(mark & FD_FLOW);
     struct flow *flow = number != FD_UPPER ? flow_at(number) : NULL;
-    if (flow == NULL || __atomic_load_n(&flow->generation, __ATOMIC_RELAXED) != mark >> 32 || !seize(flow)) {
+    return flow != NULL && __atomic_load_n(&flow->generation, __ATOMIC_RELAXED) == mark >> 32 ? flow : NULL;
+}
+
+struct flow *flow_lock(uint64_t mark)
+{
+    struct flow *flow = flow_of(mark);
+    if (flow == NULL || !seize(flow)) {
         return NULL;
     }
     if (flow->generation != mark >> 32) {
@@ -57,9 +69,44 @@ struct flow *flow_lock(uint64_t mark)
     return flow;
 }
 
+static void retire(struct flow *flow);
+
+/*
+ * Descriptors that let go of it while somebody else had it, perhaps the last ones: whoever is done with it lets go for
+ * them. True: it is gone.
+ */
+static bool left_by_all(struct flow *flow)
+{
+    uint32_t gone = __atomic_exchange_n(&flow->abandoned, 0, __ATOMIC_ACQ_REL);
+    if (gone == 0 || flow->holders == 0) {
+        return false;
+    }
+    flow->holders -= gone < flow->holders ? gone : flow->holders;
+    if (flow->holders > 0) {
+        return false;
+    }
+    flow_lost(flow);
+    retire(flow);
+    return true;
+}
+
 void flow_unlock(struct flow *flow)
 {
-    __atomic_store_n(&flow->busy, 0, __ATOMIC_RELEASE);
+    do {
+        if (__atomic_load_n(&flow->abandoned, __ATOMIC_RELAXED) != 0 && left_by_all(flow)) {
+            return;
+        }
+        __atomic_store_n(&flow->busy, 0, __ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&flow->abandoned, __ATOMIC_SEQ_CST) != 0 && try_lock(flow));
+}
+
+/* Somebody else has it: that one will let go for us. */
+static void abandon(struct flow *flow)
+{
+    __atomic_add_fetch(&flow->abandoned, 1, __ATOMIC_SEQ_CST);
+    if (try_lock(flow)) {
+        flow_unlock(flow);
+    }
 }
 
 struct flow *flow_new(uint64_t *mark)
@@ -71,8 +118,9 @@ struct flow *flow_new(uint64_t *mark)
     }
     uint32_t generation = flow->generation + 1;
     __atomic_store_n(&flow->busy, 1, __ATOMIC_RELAXED);
-    memset(&flow->missed, 0, sizeof flow->missed);
+    flow->missed = flow->abandoned = 0;
     memset(&flow->holders, 0, sizeof *flow - offsetof(struct flow, holders));
+    flow->number = number;
     flow->holders = 1;
     __atomic_store_n(&flow->generation, generation, __ATOMIC_RELEASE);
     *mark = mark_of(number, generation);
@@ -97,10 +145,11 @@ void flow_leave(struct flow *flow, int fd, uint64_t mark)
 }
 
 /* Its memory may be used for another connection: no mark fits it any more. */
-static void retire(struct flow *flow, unsigned number)
+static void retire(struct flow *flow)
 {
+    unsigned number = flow->number;
     __atomic_add_fetch(&flow->generation, 1, __ATOMIC_RELAXED);
-    flow_unlock(flow);
+    __atomic_store_n(&flow->busy, 0, __ATOMIC_SEQ_CST);
     flow_give_back(number);
 }
 
@@ -117,6 +166,10 @@ static void let_go(uint64_t mark, int fd, void (*ending)(struct flow *flow, int 
 {
     struct flow *flow = flow_lock(mark);
     if (flow == NULL) {
+        flow = flow_of(mark);
+        if (flow != NULL) {
+            abandon(flow);
+        }
         return;
     }
     if (--flow->holders > 0) {
@@ -124,7 +177,7 @@ static void let_go(uint64_t mark, int fd, void (*ending)(struct flow *flow, int 
         return;
     }
     ending(flow, fd);
-    retire(flow, (unsigned)(mark & FD_FLOW));
+    retire(flow);
 }
 
 void flow_drop(uint64_t mark, int fd)
@@ -257,7 +310,8 @@ void flow_broken(struct flow *flow, int fd, int error)
         return;
     }
     bool ours = error == EPIPE && flow->finished_out;
-    if (flow->stage != FLOW_OPEN || flow->call.provider == NULL || ours || was_stale(flow) || !flow_is(flow, fd, false)) {
+    if (flow->stage != FLOW_OPEN || flow->call.provider == NULL || ours || was_stale(flow) ||
+        !flow_is(flow, fd, false)) {
         flow_lost(flow);
         return;
     }
@@ -361,7 +415,12 @@ static void give_up_open(struct flow *flow, uint64_t silence)
     bool waiting = exchange_waiting(&flow->exchange) || flow->receiving;
     if (!waiting) {
         call_ok(&flow->call); /* a connection that was never used, closed in peace */
-    } else if (silence >= HEDGE_NS && awaited(flow) && !flow->exchange.ambiguous) {
+    } else if (flow->exchange.ambiguous) {
+        /* What may have been the answer was, if the client is done as soon as it has it. */
+        if (silence < HEDGE_NS) {
+            call_ok(&flow->call);
+        }
+    } else if (silence >= HEDGE_NS && awaited(flow)) {
         flow_fail(flow, PREBREAK_KIND_TIMEOUT);
     }
 }

@@ -28,6 +28,8 @@ struct flow {
     uint32_t busy;       /* 1: being changed */
     uint32_t missed;     /* something went by unseen */
     uint32_t generation; /* of its use: what a mark must say */
+    uint32_t abandoned;  /* descriptors that let go while it was busy */
+    uint32_t number;     /* in the pool */
     uint32_t holders;    /* descriptors that point to it */
     uint32_t next;       /* of the list of unused ones */
     uint8_t stage;       /* enum flow_stage */

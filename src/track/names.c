@@ -14,8 +14,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#define WAYS 4 /* entries in which an address may stand */
-#define SETS 256
+#define WAYS        4 /* entries in which an address may stand */
+#define SETS        256
 #define RESOLUTIONS 1024
 
 struct entry {
@@ -98,19 +98,19 @@ struct network {
 };
 
 static const struct network not_public[] = {
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0}, 104},             /* this network */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10}, 104},            /* private */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 100, 64}, 106},       /* shared */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127}, 104},           /* loopback */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 169, 254}, 112},      /* link-local */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 172, 16}, 108},       /* private */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 0}, 120},     /* protocol assignments */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2}, 120},     /* documentation */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168}, 112},      /* private */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 198, 18}, 111},       /* benchmarks */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 198, 51, 100}, 120},  /* documentation */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 203, 0, 113}, 120},   /* documentation */
-    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 224}, 99},            /* multicast and reserved */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0}, 104},            /* this network */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10}, 104},           /* private */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 100, 64}, 106},      /* shared */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127}, 104},          /* loopback */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 169, 254}, 112},     /* link-local */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 172, 16}, 108},      /* private */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 0}, 120},    /* protocol assignments */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 0, 2}, 120},    /* documentation */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168}, 112},     /* private */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 198, 18}, 111},      /* benchmarks */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 198, 51, 100}, 120}, /* documentation */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 203, 0, 113}, 120},  /* documentation */
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 224}, 99},           /* multicast and reserved */
 };
 
 static bool within(const uint8_t *address, const struct network *network)
@@ -153,8 +153,8 @@ static struct tables *get_tables(bool make)
     if (found != NULL || !make || process_confined()) {
         return found;
     }
-    void *fresh = real_mmap(NULL, sizeof *tables, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                            -1, 0);
+    void *fresh =
+        real_mmap(NULL, sizeof *tables, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (fresh == MAP_FAILED) {
         return NULL;
     }
@@ -163,6 +163,11 @@ static struct tables *get_tables(bool make)
     }
     real_munmap(fresh, sizeof *tables);
     return found;
+}
+
+void names_prepare(void)
+{
+    (void)get_tables(true);
 }
 
 /* Makes a sequence odd. False: somebody of this process is at it; one of our parent's never comes back. */
@@ -293,7 +298,8 @@ static void note_latest(uint64_t hash)
 void names_resolved(const char *name, const struct address *addresses, size_t count)
 {
     char host[NAMES_HOST];
-    if (count == 0 || address_in_figures(name) || !rules_fold_host(name, strnlen(name, NAMES_HOST + 1), host, sizeof host)) {
+    if (count == 0 || address_in_figures(name) ||
+        !rules_fold_host(name, strnlen(name, NAMES_HOST + 1), host, sizeof host)) {
         return;
     }
     struct tables *in = get_tables(true);

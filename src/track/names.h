@@ -47,4 +47,7 @@ bool names_has(const struct address *address, const char *host);
 size_t names_addresses(const char *host, uint32_t hashes[NAMES_ADDRESSES]);
 uint32_t names_address_hash(const struct address *address);
 
+/* Maps the tables: before a seccomp filter. */
+void names_prepare(void);
+
 #endif

@@ -7,8 +7,10 @@
 #include "track/config.h"
 #include "track/fdtable.h"
 #include "track/log.h"
+#include "track/names.h"
 #include "track/provider.h"
 #include <errno.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -156,6 +158,14 @@ void process_caller(struct breaker_caller *who)
 
 /* ---- the region --------------------------------------------------------------------------------------------------- */
 
+/* Opening a file is a place where a thread may be cancelled: half of what we do would be left undone. */
+static int uncancelled(void)
+{
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
 static void tell_trouble(struct state *state)
 {
     if (state->trouble == STATE_SOUND || state->trouble == STATE_PRIVATE) {
@@ -197,8 +207,10 @@ struct state *process_state(void)
     struct state *state = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
     if (__builtin_expect(state == NULL, 0)) {
         int saved = errno;
+        int cancel = uncancelled();
         config_start();
         state = confined ? NULL : map_state(NULL);
+        pthread_setcancelstate(cancel, NULL);
         errno = saved;
     }
     return state != NULL && state->region != NULL ? state : NULL;
@@ -256,7 +268,9 @@ void process_look(const struct breaker_caller *who)
     }
     if (__atomic_compare_exchange_n(&looked, &last, mine, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         int saved = errno;
+        int cancel = uncancelled();
         look();
+        pthread_setcancelstate(cancel, NULL);
         errno = saved;
     }
 }
@@ -268,6 +282,7 @@ void process_confine(void)
     if (process_acts && !confined) {
         process_state();
         fdtable_prepare();
+        names_prepare();
         log_stop();
         confined = true;
     }
@@ -335,7 +350,7 @@ bool process_readable(const void *bytes, size_t length)
 static struct chunk {
     uint64_t used, spare;
     unsigned char bytes[CHUNK - 16];
-} *chunk; /* atomic: the one that is being used up */
+} * chunk; /* atomic: the one that is being used up */
 
 void *process_memory(size_t size)
 {

@@ -11,9 +11,9 @@
 
 struct target {
     struct address address;
-    struct provider *provider;  /* NULL: not to be touched, as far as the names tell */
-    bool undecided;             /* the names belong to several providers */
-    char host[NAMES_HOST];      /* the name that it goes by; "" none */
+    struct provider *provider; /* NULL: not to be touched, as far as the names tell */
+    bool undecided;            /* the names belong to several providers */
+    char host[NAMES_HOST];     /* the name that it goes by; "" none */
 };
 
 /* By address and resolved names. */

@@ -19,7 +19,8 @@ static unsigned feed(bool sent, const void *bytes, size_t length, size_t step)
         unsigned news;
         do {
             size_t taken = 0;
-            news = sent ? exchange_sent(&exchange, from, piece, &taken) : exchange_received(&exchange, from, piece, &taken);
+            news = sent ? exchange_sent(&exchange, from, piece, &taken)
+                        : exchange_received(&exchange, from, piece, &taken);
             ck_assert_uint_le(taken, piece);
             from += taken;
             piece -= taken;
@@ -135,7 +136,8 @@ START_TEST(connection_that_is_not_kept_has_nothing_more_to_tell)
 {
     given(_i);
     sent(REQUEST);
-    ck_assert_uint_ne(received("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") & EXCHANGE_ANSWERED, 0);
+    ck_assert_uint_ne(received("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") & EXCHANGE_ANSWERED,
+                      0);
     ck_assert(exchange.over);
     ck_assert_uint_eq(sent(REQUEST), EXCHANGE_NOTHING);
 }
@@ -236,8 +238,8 @@ static size_t hello(uint8_t *out, const char *name)
     const uint8_t middle[] = {0, 0, 2, 0x13, 1, 1, 0};
     memcpy(body + at, middle, sizeof middle);
     at += sizeof middle;
-    const uint8_t head[] = {0, (uint8_t)(length + 9), 0, 0, 0, (uint8_t)(length + 5), 0, (uint8_t)(length + 3),
-                            0, 0, (uint8_t)length};
+    const uint8_t head[] = {0, (uint8_t)(length + 9), 0, 0, 0, (uint8_t)(length + 5), 0, (uint8_t)(length + 3), 0,
+                            0, (uint8_t)length};
     memcpy(body + at, head, sizeof head);
     at += sizeof head;
     memcpy(body + at, name, length);
