@@ -7,27 +7,14 @@
 #ifndef TRACK_NAMES_H
 #define TRACK_NAMES_H
 
+#include "track/address.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #define NAMES_HOST        254 /* bytes of a name with its NUL */
 #define NAMES_PER_ADDRESS 4
 #define NAMES_ADDRESSES   16 /* of one name that are remembered */
-
-/* 16 bytes, IPv4 as ::ffff:a.b.c.d, and a port in host order. */
-struct address {
-    uint8_t bytes[16];
-    uint16_t port;
-};
-
-/* False: neither IPv4 nor IPv6, or too short. */
-bool address_read(const struct sockaddr *sockaddr, size_t length, struct address *address);
-/* Reachable from anywhere: not loopback, private, link-local, shared, multicast or reserved. */
-bool address_public(const struct address *address);
-/* Is this text an address in figures rather than a name? */
-bool address_in_figures(const char *host);
 
 /* A name (as the program gave it) was resolved to these addresses. Figures and what is no name are not noted. */
 void names_resolved(const char *name, const struct address *addresses, size_t count);

@@ -21,6 +21,7 @@ static struct state *current; /* atomic */
 static uint64_t looked;       /* pid in the high half, second in the low one: who looked last */
 static uint32_t forks;        /* atomic */
 static pid_t pid;             /* of this process, by getpid */
+static uint64_t hash_seed;
 
 /* ---- clock -------------------------------------------------------------------------------------------------------- */
 
@@ -75,6 +76,11 @@ uint64_t process_random(void)
     x ^= x << 17;
     thread.random = x;
     return x * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+uint64_t process_hash(const void *bytes, size_t length)
+{
+    return state_hash(hash_seed, bytes, length);
 }
 
 uint64_t process_thread(void)
@@ -389,6 +395,7 @@ REAL_RARE void process_init(void)
     if (config_init()) {
         log_init();
         fdtable.alive = 1;
+        hash_seed = process_random();
         watch_forks();
         process_acts = true;
     }

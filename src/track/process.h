@@ -30,6 +30,9 @@ uint64_t process_now(void);
 /* A random number of this thread's; no system call. */
 uint64_t process_random(void);
 
+/* A hash that nobody outside of this process can foresee; never 0. */
+uint64_t process_hash(const void *bytes, size_t length);
+
 /* Who calls, and when; notices a fork. */
 void process_caller(struct breaker_caller *who);
 

@@ -8,6 +8,7 @@
 #include "track/log.h"
 #include "track/process.h"
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 
 #define CHUNKS 256
@@ -99,34 +100,30 @@ _Static_assert(CHUNKS *CHUNK < 1 << NUMBER_BITS, "a provider's number fits into 
 
 static uint64_t cache[CACHE];
 
-static uint64_t add(uint64_t hash, const void *bytes, size_t length)
-{
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
+/* What the answer depends on, but for the host: a change of rules or region makes all entries miss. */
+struct circumstances {
+    uint64_t host, region, generation, port;
+    uint8_t address[16];
+    char unix_path[112];
+};
 
-/* Whatever the answer depends on is in it: a change of rules or region makes all entries miss. */
 static uint64_t hash_target(const struct rules_target *target, const struct state *state, uint32_t generation)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ generation;
-    uintptr_t region = (uintptr_t)state;
-    hash = add(hash, &region, sizeof region);
-    hash = add(hash, &target->port, sizeof target->port);
-    if (target->host != NULL) {
-        hash = add(hash, target->host, strlen(target->host) + 1);
-    }
+    struct circumstances all;
+    size_t length = offsetof(struct circumstances, unix_path);
+    memset(&all, 0, sizeof all);
+    all.host = target->host != NULL ? process_hash(target->host, strlen(target->host)) : 0;
+    all.region = (uintptr_t)state;
+    all.generation = generation;
+    all.port = (uint64_t)target->port << 1 | (target->address != NULL);
     if (target->address != NULL) {
-        hash = add(hash ^ 1, target->address, 16);
+        memcpy(all.address, target->address, sizeof all.address);
     }
     if (target->unix_path != NULL) {
-        hash = add(hash ^ 2, target->unix_path, strlen(target->unix_path));
+        length += strnlen(target->unix_path, sizeof all.unix_path);
+        memcpy(all.unix_path, target->unix_path, length - offsetof(struct circumstances, unix_path));
     }
-    hash ^= hash >> 32;
-    hash *= UINT64_C(0xd6e8feb86659fd93);
-    return hash ^ hash >> 32;
+    return process_hash(&all, length);
 }
 
 /* Rules are asked outside of the common path: their answer is large. */
