@@ -1,7 +1,9 @@
 """Behind TLS: curl tells the status of its transfers; of others the server name says whose call it is."""
 
 import http.server
+import socket
 import ssl
+import struct
 import subprocess
 import threading
 
@@ -9,7 +11,7 @@ import pytest
 
 
 class SecureProvider:
-    """HTTPS with a certificate for acme.test that nobody trusts; answers `status`."""
+    """HTTPS with a certificate for acme.test that nobody trusts; answers `status`, or resets each `faulty`th request."""
 
     def __init__(self, directory):
         certificate, key = directory / "cert.pem", directory / "key.pem"
@@ -18,7 +20,7 @@ class SecureProvider:
              "-subj", "/CN=acme.test", "-keyout", key, "-out", certificate],
             check=True, capture_output=True,
         )  # fmt: skip
-        self.status, self.requests = 200, 0
+        self.status, self.requests, self.faulty = 200, 0, 0
         provider = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -26,6 +28,11 @@ class SecureProvider:
 
             def do_GET(self):
                 provider.requests += 1
+                if provider.faulty and provider.requests % provider.faulty == 0:
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    self.connection.close()
+                    self.close_connection = True
+                    return
                 self.send_response(provider.status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -41,6 +48,7 @@ class SecureProvider:
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
+        self.context = context
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self.server.server_address[1]
@@ -129,3 +137,35 @@ def test_others_over_tls_are_refused_at_connect(guarded, secure, program):
     done = guarded.run(*words)
     assert done.returncode != 0 and "refused" in done.stderr
     assert guarded.status("acme")["total"]["refused"] == 1
+
+
+LOOP = """
+import http.client, ssl, sys
+context = ssl._create_unverified_context()
+for _ in range(int(sys.argv[2])):
+    connection = http.client.HTTPSConnection('acme.test', int(sys.argv[1]), context=context)
+    try:
+        connection.request('GET', '/')
+        answer = connection.getresponse()
+        answer.read()
+        print(answer.status)
+    except OSError as error:
+        print(type(error).__name__)
+    connection.close()
+"""
+
+
+@pytest.mark.parametrize("tickets", [0, 1, 2])
+def test_healthy_provider_is_not_condemned_for_answers_that_cannot_be_told_from_tickets(guest, secure, tickets):
+    """Short answers behind TLS 1.3 look like what a server says of its own accord; failures show all the same."""
+    guest.settings["PREBREAK_PROVIDERS"] = "acme acme.test"
+    guest.names = {"acme.test": ["127.0.0.1"]}
+    secure.context.num_tickets = tickets
+    secure.faulty = 8
+    ends = guest.run("/usr/bin/python3", "-c", LOOP, secure.port, 240).stdout.split()
+    assert ends.count("200") == 210
+    assert "ConnectionRefusedError" not in ends
+    if guest.preloaded:
+        status = guest.status("acme")
+        assert status["phase"] == "closed" and status["total"]["refused"] == 0
+        assert status["total"]["ok"] == 210 and status["failures"]["reset"] == status["total"]["failed"] == 30
