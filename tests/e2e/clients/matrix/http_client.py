@@ -1,0 +1,13 @@
+import http.client, sys, urllib.parse
+
+url, count, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=seconds)
+for i in range(count):
+    try:
+        connection.request("GET", f"/{i}")
+        answer = connection.getresponse()
+        answer.read()
+        print(answer.status)
+    except OSError as error:
+        connection.close()
+        print(repr(error))

@@ -1,0 +1,9 @@
+import httpx, sys
+
+url, count, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+with httpx.Client(timeout=seconds) as client:
+    for i in range(count):
+        try:
+            print(client.get(f"{url}{i}").status_code)
+        except httpx.HTTPError as error:
+            print(repr(error))

@@ -1,0 +1,116 @@
+"""The client matrix as data: real HTTP clients, what can go wrong with their provider, and what each client shows of it.
+
+A client is a program in clients/matrix/, called with URL COUNT SECONDS: it makes COUNT requests one after the other, kept
+alive where it can, each with SECONDS of patience, and prints for each one line, a status or its own words of what went wrong.
+"""
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+
+from harness import which
+
+CLIENTS = pathlib.Path(__file__).parent / "clients" / "matrix"
+PYTHON = "/usr/bin/python3"
+
+
+@dataclasses.dataclass(frozen=True)
+class Client:
+    name: str
+    words: tuple  # how it is started; the last word is a file of CLIENTS
+    needs: str = None  # another program
+    module: str = None  # of Python
+    keeps: bool = True  # all its requests on one connection
+    sends: int = 1  # how often it sends, by itself, a request that was reset
+    connects: int = 1  # how often it tries, by itself, a connection that was refused
+    first_only: bool = False  # of a name's addresses it tries but the first
+
+    def missing(self):
+        """Why it cannot be run here, or None."""
+        for program in filter(None, (self.words[0], self.needs)):
+            if not which(program):
+                return f"{self.name}: no {program} here"
+        if self.module and subprocess.run([PYTHON, "-c", f"import {self.module}"], capture_output=True).returncode:
+            return f"{self.name}: no {self.module} here"
+        return None
+
+    def command(self, directory):
+        """Compiled first where it takes a compiler."""
+        file = CLIENTS / self.words[-1]
+        if self.words[0] == "javac":
+            subprocess.run(["javac", "-d", directory, file], check=True)
+            # Small and quick to start: the heap's default is a quarter of the machine.
+            return ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", directory, file.stem]
+        if self.words[0] == "rustc":
+            subprocess.run(["rustc", "-o", directory / file.stem, file], check=True)
+            return [directory / file.stem]
+        return [*self.words[:-1], file]
+
+
+HTTP_CLIENTS = [
+    Client("curl", ("sh", "curl.sh"), needs="curl"),
+    Client("wget", ("sh", "wget.sh"), needs="wget"),
+    Client("git", ("sh", "git.sh"), needs="git", keeps=False),
+    Client("Python http.client", (PYTHON, "http_client.py")),
+    Client("Python requests", (PYTHON, "python_requests.py"), module="requests"),
+    Client("Python httpx", (PYTHON, "python_httpx.py"), module="httpx"),
+    Client("Python aiohttp", (PYTHON, "python_aiohttp.py"), module="aiohttp"),
+    Client("pycurl", (PYTHON, "python_pycurl.py"), module="pycurl"),
+    Client("Perl LWP", ("perl", "lwp.pl")),
+    Client("Ruby net/http", ("ruby", "net_http.rb")),
+    Client("PHP streams", ("php", "streams.php"), keeps=False),
+    Client("PHP curl", ("php", "curl.php")),
+    Client("Node http", ("node", "http.js")),
+    Client("Node fetch", ("node", "fetch.js")),
+    Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), sends=2, first_only=True),
+    Client("Java HttpClient", ("javac", "HttpClient.java"), sends=2, connects=2, first_only=True),
+    Client("Rust std", ("rustc", "std.rs")),
+]
+
+# What clients say in their own words, and what it means.
+SAID = {
+    "refused": r"refused|prebreak: acme|ConnectException|(couldn't|failed to) connect",
+    "timeout": r"time.?out|timed out|too slow",
+    "reset": r"reset|closed|disconnect|EOF|empty reply|broken pipe|hang up|no bytes|no data|failed to open stream|reached end",
+}
+
+
+def said(line):
+    line = line.strip()
+    if re.fullmatch(r"\d{3}", line):
+        return line
+    for meaning, words in SAID.items():
+        if re.search(words, line, re.IGNORECASE):
+            return meaning
+    return line
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    name: str
+    says: str  # what the client says of each request; without prebreak too, unless the fault is ours
+    outcome: str  # what each call is counted as
+    kind: str = None  # of the failures
+    script: dict = dataclasses.field(default_factory=dict)  # what the provider does to requests
+    refuse: tuple = ()  # addresses that refuse connections
+    hold: bool = False
+    requests: int = 3
+    reaches: bool = True  # requests come through to the provider
+    addresses: int = 1
+
+    def tries(self, client):
+        """How many calls these requests of the client's are."""
+        return self.requests * {"reset": client.sends, "refused": client.connects}.get(self.says, 1)
+
+
+FIRST, SECOND = "127.0.0.2", "127.0.0.3"
+FAULTS = [
+    Fault("healthy", "200", "ok"),
+    Fault("503", "503", "failed", "status", script={"status": 503}),
+    Fault("refused", "refused", "failed", "connect", refuse=(FIRST,), reaches=False),
+    Fault("reset", "reset", "failed", "reset", script={"action": "reset"}),
+    Fault("silent", "timeout", "failed", "timeout", script={"action": "hang"}, requests=1),
+    Fault("dead first address", "200", "ok", refuse=(FIRST,), addresses=2),
+    Fault("held open", "refused", "refused", hold=True, reaches=False),
+]
