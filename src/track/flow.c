@@ -303,8 +303,22 @@ static bool was_stale(const struct flow *flow)
     return exchange->completed > 0 && !exchange->answering && process_now() - flow->began < STALE_NS;
 }
 
+/*
+ * Of two threads, the one that reads may learn of the end before the one that wrote the request is back from writing it: a
+ * reset or an end that is read says that the connection stood (one that is refused says ECONNREFUSED).
+ */
+static void stood(struct flow *flow)
+{
+    if (exchange_waiting(&flow->exchange)) {
+        flow_established(flow);
+    }
+}
+
 void flow_broken(struct flow *flow, int fd, int error)
 {
+    if (error == ECONNRESET) {
+        stood(flow);
+    }
     if (flow->stage == FLOW_CONNECTING) {
         flow_not_established(flow, error, false);
         return;
@@ -345,6 +359,7 @@ static void hung_up_unused(struct flow *flow, int fd)
 
 void flow_at_end(struct flow *flow, int fd)
 {
+    stood(flow);
     if (flow->stage != FLOW_OPEN || flow->call.provider == NULL) {
         flow_lost(flow);
         return;
