@@ -60,7 +60,6 @@ HTTP_CLIENTS = [
     Client("Perl LWP", ("perl", "lwp.pl")),
     Client("Ruby net/http", ("ruby", "net_http.rb")),
     Client("PHP streams", ("php", "streams.php"), keeps=False),
-    Client("PHP curl", ("php", "curl.php")),
     Client("Node http", ("node", "http.js")),
     Client("Node fetch", ("node", "fetch.js")),
     Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), sends=2, first_only=True),

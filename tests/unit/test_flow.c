@@ -197,6 +197,22 @@ START_TEST(reset_after_the_request_failed)
 }
 END_TEST
 
+START_TEST(reset_that_is_read_before_the_writer_is_back_is_no_failure_to_connect)
+{
+    fd = rig_socket(SOCK_NONBLOCK);
+    ck_assert_int_eq(rig_connect(fd, &server), -1);
+    peer = real_accept(server.fd, NULL, NULL);
+    /* One thread writes the request, and is held up before it can tell; another reads. */
+    struct iovec iov = {(void *)(uintptr_t)REQUEST, strlen(REQUEST)};
+    ck_assert(traffic_ask(fd, fd_mark(fd), &iov, 1));
+    ck_assert_int_gt(real_send(fd, REQUEST, strlen(REQUEST), MSG_NOSIGNAL), 0);
+    rig_reset(peer);
+    ck_assert_int_eq(rig_receive(fd, 0), -1);
+    ck_assert_uint_eq(rig_view(acme).failures[PREBREAK_KIND_RESET], 1);
+    rig_counts(acme, 0, 1, 0);
+}
+END_TEST
+
 START_TEST(end_before_the_answer_failed_also_when_it_was_peeked_at)
 {
     dial();
@@ -439,6 +455,7 @@ int main(void)
         peeked_bytes_are_not_taken_for_read,
         opaque_answer_byte_is_ok_and_the_descriptor_is_let_go,
         reset_after_the_request_failed,
+        reset_that_is_read_before_the_writer_is_back_is_no_failure_to_connect,
         end_before_the_answer_failed_also_when_it_was_peeked_at,
         kept_connection_that_the_peer_closed_while_idle_is_neutral,
         zero_bytes_asked_for_are_no_end,
