@@ -343,7 +343,8 @@ bool process_readable(const void *bytes, size_t length)
     uintptr_t first = (uintptr_t)bytes;
     uintptr_t last = first + length - 1;
     uint64_t now = process_now();
-    bool readable = last >= first && page_readable(first, now) &&
+    /* The first page is never asked for: a mask at NULL is none at all to the kernel, and that is no error. */
+    bool readable = first >> PAGE_BITS != 0 && last >= first && page_readable(first, now) &&
                     (first >> PAGE_BITS == last >> PAGE_BITS || page_readable(last, now));
     errno = saved;
     return readable;
