@@ -39,6 +39,8 @@ static const char help_text[] =
     "\n"
     "Without any rule every host is a provider of its own. PREBREAK_STATE,\n"
     "PREBREAK_LOG and the other variables reach the program as they are.\n"
+    "Init, sshd, sudo, package managers, compilers and their like are never touched\n"
+    "unless PREBREAK_ONLY names them.\n"
     "\n"
     "examples:\n"
     "  prebreak run curl https://api.example.com/v1/models\n"

@@ -1,6 +1,7 @@
 #include "track/config.h"
 
 #include "real/real.h"
+#include "rules/programs.h"
 #include "rules/text.h"
 #include "track/config_file.h"
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 static struct {
     const char *mode, *only, *except, *providers, *defaults, *config, *state, *log, *log_format;
-    bool bad_globs, lost;     /* ONLY or EXCEPT not understood; a variable that did not fit */
+    bool bad_globs, lost; /* ONLY or EXCEPT not understood; a variable that did not fit */
     size_t used;
     char arena[ARENA];
 } own; /* all zero: only what is used of it takes memory */
@@ -63,13 +64,40 @@ static const char *keep_path(const char *name, bool words)
     return copy;
 }
 
-/* Is this program among those that a list of globs means, by the name it was called or the one the kernel knows? */
-static bool means_us(const char *globs)
+/* This program, by the name it was called and by the one the kernel knows; by the path it was executed as. */
+struct program {
+    const char *called, *path;
+    char comm[16];
+};
+
+REAL_RARE static void know_program(struct program *program)
 {
-    char comm[16] = "";
-    (void)real_syscall(SYS_prctl, PR_GET_NAME, (long)comm, 0, 0, 0, 0);
-    comm[sizeof comm - 1] = '\0';
-    return rules_globs_match(globs, program_invocation_short_name) || rules_globs_match(globs, comm);
+    program->called = program_invocation_short_name;
+    program->path = (const char *)getauxval(AT_EXECFN);
+    program->comm[0] = '\0';
+    (void)real_syscall(SYS_prctl, PR_GET_NAME, (long)program->comm, 0, 0, 0, 0);
+    program->comm[sizeof program->comm - 1] = '\0';
+}
+
+/* Is it among those that a list of globs means? */
+static bool means_us(const struct program *program, const char *globs)
+{
+    return rules_globs_match(globs, program->called) || rules_globs_match(globs, program->comm);
+}
+
+/* What PREBREAK_ONLY names is meant, even if it is among those that are never touched unasked. */
+REAL_RARE static bool is_elsewhere(void)
+{
+    struct program program;
+    know_program(&program);
+    if (own.except != NULL && means_us(&program, own.except)) {
+        return true;
+    }
+    if (own.only != NULL) {
+        return !means_us(&program, own.only);
+    }
+    return rules_program_spared(program.called, program.path) != NULL ||
+           rules_program_spared(program.comm, program.path) != NULL;
 }
 
 REAL_RARE bool config_init(void)
@@ -92,8 +120,7 @@ REAL_RARE bool config_init(void)
         means = PREBREAK_MODE_OFF;
         return true; /* for its complaint at the first call */
     }
-    bool elsewhere = (own.only != NULL && !means_us(own.only)) || (own.except != NULL && means_us(own.except));
-    return means != PREBREAK_MODE_OFF && !elsewhere && getauxval(AT_SECURE) == 0;
+    return means != PREBREAK_MODE_OFF && getauxval(AT_SECURE) == 0 && !is_elsewhere();
 }
 
 const char *config_state(void)

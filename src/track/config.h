@@ -15,7 +15,8 @@
 
 /*
  * In the constructor: reads and copies the variables. No file is opened, nothing is mapped. False: this process is not
- * to be touched at all (AT_SECURE, mode off, PREBREAK_ONLY or PREBREAK_EXCEPT): nothing else here need be called.
+ * to be touched at all (AT_SECURE, mode off, PREBREAK_ONLY or PREBREAK_EXCEPT, or one of rules/programs.h without an
+ * ONLY): nothing else here need be called.
  *
  * What restrains and cannot be read fails towards doing less: a bad PREBREAK_MODE observes, a bad PREBREAK_ONLY or
  * PREBREAK_EXCEPT is mode off. A variable that is set but empty is not one that is not set.

@@ -52,6 +52,18 @@ def test_what_restrains_or_makes_no_sense_refuses_nothing(acme, provider, settin
     assert condemned(acme, provider) == ["failed"] * 40
 
 
+def test_program_never_touched_is_so_until_only_names_it(acme, provider):
+    # Given a program that is called `make`
+    shutil.copy(CALL, acme.directory / "make")
+    provider.set(status=503)
+
+    def ends(**extra):
+        return {acme.run(acme.directory / "make", "acme.test", provider.port, **extra).stdout.strip() for _ in range(40)}
+
+    assert ends() == {"503"} and not acme.state.exists()
+    assert "connect ECONNREFUSED" in ends(PREBREAK_ONLY="make")
+
+
 def test_bad_setting_keeps_its_default_and_the_rest_works(acme, provider):
     acme.settings["PREBREAK_PROVIDERS"] = "bogus; acme acme.test window=soon colour=blue"
     assert "refused" in condemned(acme, provider)

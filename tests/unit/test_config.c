@@ -2,12 +2,14 @@
 #include "track/config.h"
 
 #include "real/real.h"
+#include "rules/programs.h"
 #include <check.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 
 static char directory[] = "/tmp/prebreak-config-XXXXXX";
 static char file[64];
@@ -151,6 +153,53 @@ START_TEST(only_and_except_go_by_the_programs_name)
         setenv("PREBREAK_EXCEPT", cases[_i].except, 1);
     }
     ck_assert(config_init() == cases[_i].acts);
+}
+END_TEST
+
+/* The name as the program was called, the one the kernel knows being the test's own, or the other way round. */
+START_TEST(programs_never_touched_are_named_by_only_or_stay_so)
+{
+    static const struct {
+        const char *name, *only, *except;
+        bool acts;
+    } cases[] = {
+        {"make", NULL, NULL, false},
+        {"make", "make", NULL, true},
+        {"make", "php* m*", NULL, true},
+        {"make", "php*", NULL, false},
+        {"make", "make", "make", false},
+        {"sshd", NULL, "php*", false},
+        {"systemd-udevd", NULL, NULL, false},
+        {"x86_64-linux-gnu-gcc-12", NULL, NULL, false},
+        {"bash", NULL, NULL, true},
+        {"sh", NULL, NULL, true},
+        {"makers", NULL, NULL, true},
+        {"php-fpm8.2", NULL, NULL, true},
+        {"docker-entrypoint.sh", NULL, NULL, true},
+    };
+    for (size_t kernels = 0; kernels < 2; kernels++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s", kernels ? "other" : cases[_i].name);
+        program_invocation_short_name = name;
+        ck_assert_int_eq(prctl(PR_SET_NAME, kernels ? cases[_i].name : "other", 0, 0, 0), 0);
+        if (cases[_i].only != NULL) {
+            setenv("PREBREAK_ONLY", cases[_i].only, 1);
+        }
+        if (cases[_i].except != NULL) {
+            setenv("PREBREAK_EXCEPT", cases[_i].except, 1);
+        }
+        if (kernels == 0 || strlen(cases[_i].name) < 16) {
+            ck_assert_msg(config_init() == cases[_i].acts, "%s, %zu", name, kernels);
+        }
+    }
+}
+END_TEST
+
+START_TEST(program_of_a_common_name_is_known_by_its_path)
+{
+    ck_assert_ptr_nonnull(rules_program_spared("http", "/usr/lib/apt/methods/http"));
+    ck_assert_ptr_null(rules_program_spared("http", "/usr/bin/http"));
+    ck_assert_ptr_null(rules_program_spared("http", NULL));
 }
 END_TEST
 
@@ -445,6 +494,8 @@ int main(void)
     tcase_add_loop_test(tests, a_misspelt_mode_observes, 0, 5);
     tcase_add_test(tests, mode_off_touches_nothing);
     tcase_add_loop_test(tests, only_and_except_go_by_the_programs_name, 0, 6);
+    tcase_add_loop_test(tests, programs_never_touched_are_named_by_only_or_stay_so, 0, 13);
+    tcase_add_test(tests, program_of_a_common_name_is_known_by_its_path);
     tcase_add_loop_test(tests, bad_globs_act_nowhere_and_are_complained_of, 0, 4);
     tcase_add_test(tests, a_restraint_that_cannot_be_read_observes_and_no_operator_can_say_otherwise);
     tcase_add_loop_test(tests, the_log_is_one_of_four_places, 0, 8);
