@@ -1,34 +1,86 @@
 /*
- * What the hooks cost a program: it makes one kind of call many times over and prints nanoseconds a call. It knows nothing
- * of prebreak; the runner starts it with and without the preload, in turns.
+ * What the hooks cost a program: makes one kind of call many times over, by turns through the name that it is linked to,
+ * which a preload may have taken over, and through libc's own function. Prints the nanoseconds of both: "LIBC LINKED".
+ * Turns of some microseconds on one descriptor in one process, and medians over thousands of them, show what is left of a
+ * difference on a machine whose speed drifts. Without a preload both are the same function.
  *
- *   io WHAT ROUNDS [PORT]   WHAT: read write send (untracked), exchange (send and recv on a kept connection to PORT),
- *                           connect (accepted by PORT), refused (connect to PORT, which must fail)
- *   io count CALLS          that many untracked reads and nothing else, for a counter of instructions
+ *   io KIND [PORT]   KIND: a row of the table below; PORT: of an HTTP server, or a dead one for `refused`
+ *   io count CALLS   that many untracked reads and nothing else, for a counter of instructions
  */
 #include "bench.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static struct sockaddr_in address = {.sin_family = AF_INET};
 
-static int opened_stream(void)
+// ---- both sides -------------------------------------------------------------------------------------------------------
+
+#define FUNCTIONS(each) each(read) each(write) each(send) each(recv) each(socket) each(connect) each(close)
+
+struct side {
+#define MEMBER(name) __typeof__(name) *name;
+    FUNCTIONS(MEMBER)
+};
+
+static const struct side linked = {
+#define LINKED(name) .name = name,
+    FUNCTIONS(LINKED)};
+
+static struct side libc;
+
+static bool find_libc(void)
 {
-    return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    void *handle = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+#define FIND(name) *(void **)&libc.name = handle != NULL ? dlsym(handle, #name) : NULL;
+    FUNCTIONS(FIND)
+    return libc.close != NULL;
 }
 
-static int connected(void)
+// ---- a peer -----------------------------------------------------------------------------------------------------------
+
+// Says `hello` after a first read, then either talks without end or listens without end.
+static void be_peer(int listener, const char *hello, bool talks)
 {
-    int fd = opened_stream();
-    return fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? fd : -1;
+    static char block[65536];
+    int fd = accept(listener, NULL, NULL);
+    bool good = fd >= 0 && read(fd, block, sizeof block) > 0 && write(fd, hello, strlen(hello)) >= 0;
+    memset(block, 0, sizeof block);
+    while (good) {
+        good = talks ? write(fd, block, sizeof block) > 0 : read(fd, block, sizeof block) > 0;
+    }
 }
+
+// A connection to a peer of its own, whose first bytes were `first`.
+static int connected_to_peer(const char *first, size_t length, const char *hello, bool talks)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener, 1) != 0 ||
+        getsockname(listener, (struct sockaddr *)&at, &size) != 0) {
+        return -1;
+    }
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        be_peer(listener, hello, talks);
+        _exit(0);
+    }
+    close(listener);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool good = connect(fd, (struct sockaddr *)&at, size) == 0 && send(fd, first, length, 0) == (ssize_t)length;
+    return good ? fd : -1;
+}
+
+// ---- descriptors ------------------------------------------------------------------------------------------------------
 
 static int opened_zero(void)
 {
@@ -52,98 +104,183 @@ static int opened_datagram(void)
     return ready ? fd : -1;
 }
 
+static int opened_stream(void)
+{
+    return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
 static int opened_nothing(void)
 {
     return 0;
 }
 
-static bool read_zero(int fd)
+static int opened_connection(void)
+{
+    int fd = opened_stream();
+    return connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? fd : -1;
+}
+
+static int opened_upload(void)
+{
+    static const char head[] = "POST / HTTP/1.1\r\nHost: bench\r\nContent-Length: 1000000000000000\r\n\r\n";
+    return connected_to_peer(head, sizeof head - 1, "", false);
+}
+
+static int opened_download(void)
+{
+    static const char get[] = "GET / HTTP/1.1\r\nHost: bench\r\n\r\n";
+    int fd = connected_to_peer(get, sizeof get - 1, "HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000\r\n\r\n", true);
+    char head[52];
+    return recv(fd, head, sizeof head, MSG_WAITALL) == sizeof head ? fd : -1;
+}
+
+// A ClientHello without extensions, and the records that follow it.
+#define ZEROS8 "\0\0\0\0\0\0\0\0"
+static const char hello[] = "\x16\x03\x01\x00\x2d\x01\x00\x00\x29\x03\x03" ZEROS8 ZEROS8 ZEROS8 ZEROS8
+                            "\x00\x00\x02\x13\x01\x01\x00";
+static char record[5 + 1024] = "\x17\x03\x03\x04\x00";
+
+static int opened_tls(void)
+{
+    return connected_to_peer(hello, sizeof hello - 1, "", false);
+}
+
+static int opened_opaque(void)
+{
+    return connected_to_peer("\0", 1, "", false);
+}
+
+// ---- calls ------------------------------------------------------------------------------------------------------------
+
+static char buffer[1024];
+
+static bool read_zero(const struct side *by, int fd)
 {
     char byte;
-    return read(fd, &byte, 1) == 1;
+    return by->read(fd, &byte, 1) == 1;
 }
 
-static bool write_null(int fd)
+static bool write_null(const struct side *by, int fd)
 {
-    return write(fd, "x", 1) == 1;
+    return by->write(fd, "x", 1) == 1;
 }
 
-static bool send_datagram(int fd)
+static bool send_datagram(const struct side *by, int fd)
 {
-    return send(fd, "x", 1, MSG_DONTWAIT) == 1;
+    return by->send(fd, "x", 1, MSG_DONTWAIT) == 1;
 }
 
-static bool exchange(int fd)
+static bool exchange(const struct side *by, int fd)
 {
     static const char request[] = "GET / HTTP/1.1\r\nHost: bench\r\n\r\n";
     char answer[2048];
-    return send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == (ssize_t)sizeof request - 1 &&
-           recv(fd, answer, sizeof answer, 0) > 0;
+    return by->send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == (ssize_t)sizeof request - 1 &&
+           by->recv(fd, answer, sizeof answer, 0) > 0;
+}
+
+static bool send_body(const struct side *by, int fd)
+{
+    return by->send(fd, buffer, sizeof buffer, MSG_NOSIGNAL) == sizeof buffer;
+}
+
+static bool recv_body(const struct side *by, int fd)
+{
+    return by->recv(fd, buffer, sizeof buffer, 0) > 0;
+}
+
+static bool send_record(const struct side *by, int fd)
+{
+    return by->send(fd, record, sizeof record, MSG_NOSIGNAL) == sizeof record;
 }
 
 // An abortive close leaves no TIME_WAIT behind: a million of those would measure the port allocator.
-static bool connect_and_close(int fd)
+static bool connect_and_close(const struct side *by, int fd)
 {
     struct linger off = {.l_onoff = 1};
-    fd = connected();
-    return fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off) == 0 && close(fd) == 0;
+    fd = by->socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd >= 0 && by->connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+           setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off) == 0 && by->close(fd) == 0;
 }
 
 // One socket for all attempts, so that connect alone is timed.
-static bool connect_refused(int fd)
+static bool connect_refused(const struct side *by, int fd)
 {
-    return connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED;
+    return by->connect(fd, (struct sockaddr *)&address, sizeof address) < 0 && errno == ECONNREFUSED;
 }
+
+// ---- turns ------------------------------------------------------------------------------------------------------------
 
 static const struct kind {
     const char *name;
     int (*open)(void);
-    bool (*call)(int fd);
-    int calls; // a round
+    bool (*call)(const struct side *by, int fd);
+    int calls; // a turn
 } kinds[] = {
-    {"read", opened_zero, read_zero, 400000},         {"write", opened_null, write_null, 400000},
-    {"send", opened_datagram, send_datagram, 100000}, {"exchange", connected, exchange, 10000},
-    {"connect", opened_nothing, connect_and_close, 3000},    {"refused", opened_stream, connect_refused, 20000},
+    {"read", opened_zero, read_zero, 100},
+    {"write", opened_null, write_null, 100},
+    {"send", opened_datagram, send_datagram, 20},
+    {"exchange", opened_connection, exchange, 5},
+    {"body-send", opened_upload, send_body, 10},
+    {"body-recv", opened_download, recv_body, 10},
+    {"tls-send", opened_tls, send_record, 10},
+    {"opaque-send", opened_opaque, send_body, 10},
+    {"connect", opened_nothing, connect_and_close, 3},
+    {"refused", opened_stream, connect_refused, 5},
 };
 
-static int measure(const struct kind *kind, int rounds)
+#define TURNS 3001
+
+// Nanoseconds a call of one turn; negative: a call failed.
+static double turn(const struct kind *kind, const struct side *by, int fd)
 {
-    double took[100];
-    int fd = kind->open();
-    bool good = fd >= 0 && rounds >= 1 && rounds <= 100;
-    for (int r = 0; good && r < rounds; r++) {
-        uint64_t begun = bench_now();
-        for (int call = 0; good && call < kind->calls; call++) {
-            good = kind->call(fd);
+    uint64_t begun = bench_now();
+    for (int call = 0; call < kind->calls; call++) {
+        if (!kind->call(by, fd)) {
+            return -1;
         }
-        took[r] = (double)(bench_now() - begun) / kind->calls;
+    }
+    return (double)(bench_now() - begun) / kind->calls;
+}
+
+static int measure(const struct kind *kind)
+{
+    static double took[2][TURNS];
+    static const struct side *const sides[] = {&libc, &linked};
+    int fd = kind->open();
+    bool good = fd >= 0 && find_libc();
+    for (int i = 0; good && i < TURNS; i++) {
+        // Who goes first changes too.
+        int first = i % 2;
+        took[first][i] = turn(kind, sides[first], fd);
+        took[1 - first][i] = turn(kind, sides[1 - first], fd);
+        good = took[0][i] >= 0 && took[1][i] >= 0;
     }
     if (!good) {
         perror(kind->name);
         return 1;
     }
-    printf("%.1f\n", bench_median(took, rounds));
+    printf("%.1f %.1f\n", bench_median(took[0], TURNS), bench_median(took[1], TURNS));
     return 0;
 }
 
 int main(int argc, char **argv)
 {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons((uint16_t)(argc > 3 ? atoi(argv[3]) : 0));
+    address.sin_port = htons((uint16_t)(argc > 2 ? atoi(argv[2]) : 0));
     if (argc == 3 && strcmp(argv[1], "count") == 0) {
         int fd = opened_zero();
         for (int left = atoi(argv[2]); left > 0; left--) {
-            if (!read_zero(fd)) {
+            if (!read_zero(&linked, fd)) {
                 return 1;
             }
         }
         return 0;
     }
-    for (size_t i = 0; argc >= 3 && i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; argc >= 2 && i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(argv[1], kinds[i].name) == 0) {
-            return measure(&kinds[i], atoi(argv[2]));
+            return measure(&kinds[i]);
         }
     }
-    fprintf(stderr, "usage: io read|write|send|exchange|connect|refused ROUNDS [PORT]\n");
+    fprintf(stderr, "usage: io KIND [PORT] | io count CALLS\n");
     return 64;
 }
