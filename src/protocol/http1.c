@@ -415,6 +415,23 @@ static size_t stretch(struct http1 *parser, const uint8_t *bytes, size_t length,
     }
 }
 
+bool http1_pass(struct http1 *parser, size_t length)
+{
+    switch ((enum http1_state)parser->state) {
+    case HTTP1_S_BODY:
+    case HTTP1_S_CHUNK_DATA:
+        if (length >= parser->left) {
+            return false;
+        }
+        parser->left -= length;
+        return true;
+    case HTTP1_S_UNTIL_CLOSE:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Between messages, at a byte. Returns what to tell; *skip: it is a blank line's. */
 static enum http1_event start(struct http1 *parser, uint8_t byte, bool *skip)
 {

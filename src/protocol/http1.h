@@ -79,6 +79,9 @@ void http1_answer_begin(struct http1 *parser, enum http1_method method);
  */
 enum http1_event http1_feed(struct http1 *parser, const uint8_t *bytes, size_t length, size_t *taken);
 
+/* Are the next `length` bytes in the middle of a body, with more of it to come? Then they are taken, unread. */
+bool http1_pass(struct http1 *parser, size_t length);
+
 /* Between messages: none is under way (not even a 1xx), and it is not opaque. The next byte begins one. */
 bool http1_idle(const struct http1 *parser);
 

@@ -107,20 +107,16 @@ static uint16_t record_length(const struct tls_direction *direction)
     return (uint16_t)(direction->header[3] << 8 | direction->header[4]);
 }
 
-static unsigned header_feed(struct tls_records *records, struct tls_direction *direction, uint8_t byte)
+static bool is_type(uint8_t byte)
+{
+    return byte >= TLS_CHANGE_CIPHER && byte <= TLS_HEARTBEAT;
+}
+
+#define MAJOR 3 /* of every version's number */
+
+static unsigned header_done(struct tls_records *records, struct tls_direction *direction)
 {
     bool from_client = direction == &records->client;
-
-    direction->header[direction->have++] = byte;
-    if (direction->have == 1) {
-        return byte >= TLS_CHANGE_CIPHER && byte <= TLS_HEARTBEAT ? TLS_NOTHING : strange(records);
-    }
-    if (direction->have == 2) {
-        return byte == 3 ? TLS_NOTHING : strange(records);
-    }
-    if (direction->have < sizeof direction->header) {
-        return TLS_NOTHING;
-    }
     uint16_t length = record_length(direction);
 
     direction->left = length;
@@ -138,6 +134,32 @@ static unsigned header_feed(struct tls_records *records, struct tls_direction *d
     default:
         return TLS_NOTHING;
     }
+}
+
+static unsigned header_feed(struct tls_records *records, struct tls_direction *direction, uint8_t byte)
+{
+    direction->header[direction->have++] = byte;
+    switch (direction->have) {
+    case 1:
+        return is_type(byte) ? TLS_NOTHING : strange(records);
+    case 2:
+        return byte == MAJOR ? TLS_NOTHING : strange(records);
+    case sizeof direction->header:
+        return header_done(records, direction);
+    default:
+        return TLS_NOTHING;
+    }
+}
+
+/* A header that is all there, as nearly all are. False: byte by byte. */
+static bool header_take(struct tls_direction *direction, const uint8_t *bytes, size_t length)
+{
+    if (direction->have != 0 || length < sizeof direction->header || !is_type(bytes[0]) || bytes[1] != MAJOR) {
+        return false;
+    }
+    memcpy(direction->header, bytes, sizeof direction->header);
+    direction->have = sizeof direction->header;
+    return true;
 }
 
 /* The ServerHello is the server's first handshake message. */
@@ -190,6 +212,11 @@ unsigned tls_records_feed(struct tls_records *records, bool from_client, const u
     unsigned sights = TLS_NOTHING;
 
     for (size_t at = 0; at < length && !records->strange;) {
+        if (header_take(direction, bytes + at, length - at)) {
+            sights |= header_done(records, direction);
+            at += sizeof direction->header;
+            continue;
+        }
         if (direction->have < sizeof direction->header) {
             sights |= header_feed(records, direction, bytes[at++]);
             continue;

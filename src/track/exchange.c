@@ -117,6 +117,22 @@ unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t l
     }
 }
 
+bool exchange_pass(struct exchange *exchange, bool from_client, size_t length)
+{
+    if (exchange->over) {
+        return true;
+    }
+    switch (exchange->protocol) {
+    case EXCHANGE_HTTP1:
+        return from_client ? exchange->requests_lost || http1_pass(&exchange->http.request, length)
+                           : exchange->answering && http1_pass(&exchange->http.answer, length);
+    case EXCHANGE_OPAQUE:
+        return from_client && exchange->asked > 0;
+    default:
+        return false;
+    }
+}
+
 void exchange_sent_unseen(struct exchange *exchange)
 {
     if (exchange->protocol == EXCHANGE_UNKNOWN) {

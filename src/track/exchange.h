@@ -60,6 +60,12 @@ void exchange_begin(struct exchange *exchange);
 unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken);
 unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken);
 
+/*
+ * Do the next `length` bytes of one side say nothing, whatever they are (most of all traffic: bodies, and what cannot be
+ * read)? Then they are taken as if they had been fed.
+ */
+bool exchange_pass(struct exchange *exchange, bool from_client, size_t length);
+
 /* Bytes moved that nobody saw (sendfile, splice, stdio): what can still be told. */
 void exchange_sent_unseen(struct exchange *exchange);
 unsigned exchange_received_unseen(struct exchange *exchange);

@@ -84,16 +84,6 @@ REAL_RARE void fd_each(unsigned first, unsigned last, void (*each)(int fd, uint6
 
 /* ---- flows -------------------------------------------------------------------------------------------------------- */
 
-struct flow *flow_at(unsigned number)
-{
-    unsigned index = number - 1;
-    if (index >= FLOW_NUMBERS) {
-        return NULL;
-    }
-    struct flow *chunk = __atomic_load_n(&fdtable.chunk[index / FLOW_CHUNK], __ATOMIC_ACQUIRE);
-    return chunk != NULL ? &chunk[index % FLOW_CHUNK] : NULL;
-}
-
 static unsigned flow_take_used(void)
 {
     uint64_t head = __atomic_load_n(&fdtable.free, __ATOMIC_ACQUIRE);

@@ -87,7 +87,5 @@ void fdtable_wipe(void);
 /* The pool of flows. 0: none is left; numbers are from 1, and their memory is never given back. */
 unsigned flow_take(void);
 void flow_give_back(unsigned number);
-/* NULL: no such number was ever taken in this process. */
-struct flow *flow_at(unsigned number);
 
 #endif

@@ -25,16 +25,10 @@ static uint64_t mark_of(unsigned number, uint32_t generation)
     return (uint64_t)generation << 32 | FD_STREAM | number;
 }
 
-static bool try_lock(struct flow *flow)
-{
-    uint32_t idle = 0;
-    return __atomic_compare_exchange_n(&flow->busy, &idle, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
-}
-
-static bool seize(struct flow *flow)
+bool flow_wait(struct flow *flow)
 {
     for (unsigned spin = 0; spin < 200; spin++) {
-        if (try_lock(flow)) {
+        if (flow_try(flow)) {
             return true;
         }
 #if defined(__x86_64__) || defined(__i386__)
@@ -45,20 +39,8 @@ static bool seize(struct flow *flow)
     return false;
 }
 
-/* Not locked: for what can be told by a glance. */
-static struct flow *flow_of(uint64_t mark)
+struct flow *flow_check(struct flow *flow, uint64_t mark)
 {
-    unsigned number = (unsigned)(mark & FD_FLOW);
-    struct flow *flow = number != FD_UPPER ? flow_at(number) : NULL;
-    return flow != NULL && __atomic_load_n(&flow->generation, __ATOMIC_RELAXED) == mark >> 32 ? flow : NULL;
-}
-
-struct flow *flow_lock(uint64_t mark)
-{
-    struct flow *flow = flow_of(mark);
-    if (flow == NULL || !seize(flow)) {
-        return NULL;
-    }
     if (flow->generation != mark >> 32) {
         flow_unlock(flow);
         return NULL;
@@ -90,22 +72,22 @@ static bool left_by_all(struct flow *flow)
     return true;
 }
 
-void flow_unlock(struct flow *flow)
+void flow_let_go(struct flow *flow)
 {
     do {
         if (__atomic_load_n(&flow->abandoned, __ATOMIC_RELAXED) != 0 && left_by_all(flow)) {
             return;
         }
         __atomic_store_n(&flow->busy, 0, __ATOMIC_SEQ_CST);
-    } while (__atomic_load_n(&flow->abandoned, __ATOMIC_SEQ_CST) != 0 && try_lock(flow));
+    } while (__atomic_load_n(&flow->abandoned, __ATOMIC_SEQ_CST) != 0 && flow_try(flow));
 }
 
 /* Somebody else has it: that one will let go for us. */
 static void abandon(struct flow *flow)
 {
     __atomic_add_fetch(&flow->abandoned, 1, __ATOMIC_SEQ_CST);
-    if (try_lock(flow)) {
-        flow_unlock(flow);
+    if (flow_try(flow)) {
+        flow_let_go(flow);
     }
 }
 

@@ -13,9 +13,11 @@
 #include "track/attempt.h"
 #include "track/call.h"
 #include "track/exchange.h"
+#include "track/fdtable.h"
 #include "track/names.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/single_threaded.h>
 
 enum flow_stage {
     FLOW_CONNECTING, /* as far as is known */
@@ -24,37 +26,111 @@ enum flow_stage {
     FLOW_ENDED       /* failed, at its end, or not to be judged any more */
 };
 
+/* What every byte that moves looks at stands first, in as few cache lines as it can. */
 struct flow {
     uint32_t busy;       /* 1: being changed */
     uint32_t missed;     /* something went by unseen */
     uint32_t generation; /* of its use: what a mark must say */
     uint32_t abandoned;  /* descriptors that let go while it was busy */
-    uint32_t number;     /* in the pool */
     uint32_t holders;    /* descriptors that point to it */
-    uint32_t next;       /* of the list of unused ones */
     uint8_t stage;       /* enum flow_stage */
     bool undecided;      /* its address has names of several providers: gated at its first request */
     bool receiving;      /* the client has tried to read since the last request began */
     bool drained;        /* and has read all there was */
     bool finished_out;   /* the client has shut its side down */
     bool look;           /* what is written next has to be looked at first */
-    uint64_t cookie;     /* of the socket; 0: unknown */
-    uint64_t opened;     /* ns: when connect was called, then when it was found established */
-    uint64_t began;      /* ns: the request under way */
-    uint64_t moved;      /* ns: the last byte, or the connect */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */
+    uint64_t moved;      /* ns: the last byte, or the connect */
+    struct call call;
+    struct exchange exchange;
+    uint32_t number; /* in the pool */
+    uint32_t next;   /* of the list of unused ones */
+    uint64_t cookie; /* of the socket; 0: unknown */
+    uint64_t opened; /* ns: when connect was called, then when it was found established */
+    uint64_t began;  /* ns: the request under way */
     struct address address;
     struct attempt attempt;
     struct provider *provider; /* as far as it is known; NULL: not to be touched */
-    struct call call;
-    struct exchange exchange;
-};
+} __attribute__((aligned(64)));
 
 /* ---- marks and locks (flow.c) ------------------------------------------------------------------------------------- */
 
+/* NULL: no such number was ever taken in this process. */
+static inline struct flow *flow_at(unsigned number)
+{
+    unsigned index = number - 1;
+    if (index >= FLOW_NUMBERS) {
+        return NULL;
+    }
+    struct flow *chunk = __atomic_load_n(&fdtable.chunk[index / FLOW_CHUNK], __ATOMIC_ACQUIRE);
+    return chunk != NULL ? &chunk[index % FLOW_CHUNK] : NULL;
+}
+
+/* Not locked: for what can be told by a glance. NULL: it is gone, or a layer above has the connection. */
+static inline struct flow *flow_of(uint64_t mark)
+{
+    struct flow *flow = flow_at((unsigned)(mark & FD_FLOW)); /* FD_UPPER is no flow's number */
+    return flow != NULL && __atomic_load_n(&flow->generation, __ATOMIC_RELAXED) == mark >> 32 ? flow : NULL;
+}
+
+/* Is what the client writes next to be looked at first? */
+static inline bool flow_looks(uint64_t mark)
+{
+    const struct flow *flow = flow_of(mark);
+    return flow != NULL && flow->look;
+}
+
+/*
+ * As long as there is one thread, only a signal handler can come between, and it gives back what it takes before it
+ * returns: then no locked instruction is needed.
+ */
+static inline bool flow_try(struct flow *flow)
+{
+    uint32_t idle = 0;
+    if (!__libc_single_threaded) {
+        return __atomic_compare_exchange_n(&flow->busy, &idle, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+    }
+    bool free = __atomic_load_n(&flow->busy, __ATOMIC_RELAXED) == 0;
+    if (free) {
+        __atomic_store_n(&flow->busy, 1, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    }
+    return free;
+}
+
+/* For flow_lock() and flow_unlock() alone: what is not as usual. */
+bool flow_wait(struct flow *flow);
+struct flow *flow_check(struct flow *flow, uint64_t mark);
+void flow_let_go(struct flow *flow);
+
 /* The flow of a mark, locked; NULL: it is gone, or somebody else has it. */
-struct flow *flow_lock(uint64_t mark);
-void flow_unlock(struct flow *flow);
+static inline struct flow *flow_lock(uint64_t mark)
+{
+    struct flow *flow = flow_of(mark);
+    if (flow == NULL || (!flow_try(flow) && !flow_wait(flow))) {
+        return NULL;
+    }
+    bool usual = flow->generation == mark >> 32 && __atomic_load_n(&flow->missed, __ATOMIC_RELAXED) == 0;
+    return __builtin_expect(usual, 1) ? flow : flow_check(flow, mark);
+}
+
+static inline void flow_unlock(struct flow *flow)
+{
+    if (__builtin_expect(__atomic_load_n(&flow->abandoned, __ATOMIC_RELAXED) == 0, 1)) {
+        if (__libc_single_threaded) {
+            __atomic_signal_fence(__ATOMIC_SEQ_CST);
+            __atomic_store_n(&flow->busy, 0, __ATOMIC_RELAXED);
+            __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        } else {
+            __atomic_store_n(&flow->busy, 0, __ATOMIC_SEQ_CST);
+        }
+        if (__builtin_expect(__atomic_load_n(&flow->abandoned, __ATOMIC_SEQ_CST) == 0, 1) || !flow_try(flow)) {
+            return;
+        }
+    }
+    flow_let_go(flow);
+}
+
 /* Unlocks; a descriptor whose flow has nothing more to tell is not followed any longer. */
 void flow_leave(struct flow *flow, int fd, uint64_t mark);
 /* A new one, locked, held by one descriptor; *mark is what is to be put into the table. NULL: none is to be had. */
@@ -113,7 +189,11 @@ ssize_t traffic_sent(int fd, uint64_t mark, const struct iovec *iov, size_t coun
 ssize_t traffic_received(int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags, ssize_t result);
 /* The same for buffers, vectors and messages as the program handed them over (message.c). */
 struct msghdr;
-bool traffic_ask_bytes(int fd, uint64_t mark, const void *bytes, size_t length);
+bool traffic_ask_first(int fd, uint64_t mark, const void *bytes, size_t length);
+static inline bool traffic_ask_bytes(int fd, uint64_t mark, const void *bytes, size_t length)
+{
+    return !flow_looks(mark) || traffic_ask_first(fd, mark, bytes, length);
+}
 ssize_t traffic_sent_bytes(int fd, uint64_t mark, const void *bytes, size_t length, ssize_t result);
 ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length, int flags, ssize_t result);
 bool traffic_ask_vector(int fd, uint64_t mark, const struct iovec *iov, int count);

@@ -3,39 +3,19 @@
  * real call they are asked for; after one that succeeded the kernel has read them.
  */
 #include "real/real.h"
-#include "track/fdtable.h"
 #include "track/flow.h"
 #include "track/process.h"
 #include <limits.h>
 
-/* Is anything to be looked at before the real call? */
-static bool looks(uint64_t mark)
-{
-    const struct flow *flow = (mark & FD_FLOW) != FD_UPPER ? flow_at((unsigned)(mark & FD_FLOW)) : NULL;
-    return flow != NULL && flow->look;
-}
-
-bool traffic_ask_bytes(int fd, uint64_t mark, const void *bytes, size_t length)
+bool traffic_ask_first(int fd, uint64_t mark, const void *bytes, size_t length)
 {
     const struct iovec iov = {(void *)(uintptr_t)bytes, length};
-    return !looks(mark) || traffic_ask(fd, mark, &iov, 1);
-}
-
-ssize_t traffic_sent_bytes(int fd, uint64_t mark, const void *bytes, size_t length, ssize_t result)
-{
-    const struct iovec iov = {(void *)(uintptr_t)bytes, length};
-    return traffic_sent(fd, mark, &iov, 1, result);
-}
-
-ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length, int flags, ssize_t result)
-{
-    const struct iovec iov = {bytes, length};
-    return traffic_received(fd, mark, &iov, 1, flags, result);
+    return traffic_ask(fd, mark, &iov, 1);
 }
 
 bool traffic_ask_vector(int fd, uint64_t mark, const struct iovec *iov, int count)
 {
-    if (!looks(mark) || count <= 0 || count > IOV_MAX) {
+    if (!flow_looks(mark) || count <= 0 || count > IOV_MAX) {
         return true;
     }
     /* A page of vectors holds more bytes than are looked at. */
@@ -45,7 +25,7 @@ bool traffic_ask_vector(int fd, uint64_t mark, const struct iovec *iov, int coun
 
 bool traffic_ask_message(int fd, uint64_t mark, const struct msghdr *msg)
 {
-    if (!looks(mark) || !process_readable(msg, sizeof *msg)) {
+    if (!flow_looks(mark) || !process_readable(msg, sizeof *msg)) {
         return true;
     }
     return msg->msg_iovlen > IOV_MAX || traffic_ask_vector(fd, mark, msg->msg_iov, (int)msg->msg_iovlen);

@@ -126,11 +126,7 @@ static bool refuse(struct flow *flow, int fd)
 
 bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count)
 {
-    if (is_upper(mark)) {
-        return true;
-    }
-    const struct flow *peek = flow_at((unsigned)(mark & FD_FLOW));
-    if (peek == NULL || !peek->look) {
+    if (!flow_looks(mark)) {
         return true;
     }
     int saved = errno;
@@ -204,12 +200,33 @@ static void answer_news(struct flow *flow, unsigned news)
 /* Bytes moved: the connection is there, and so is its provider. */
 static void heard(struct flow *flow)
 {
-    flow_established(flow);
+    if (flow->stage == FLOW_CONNECTING) {
+        flow_established(flow);
+    }
     uint64_t now = process_now();
     if (now != flow->moved) {
         flow->moved = now;
         call_heard(&flow->call);
     }
+}
+
+/* The client waits for the answer to a request, unless what came may have been that. */
+static void wake(struct flow *flow)
+{
+    if (flow->call.ticket.word == 0 && !flow->exchange.ambiguous) {
+        call_wake(&flow->call);
+    }
+}
+
+/* Bytes that say nothing more than that they moved: the common case, and nothing here can touch errno. */
+static inline bool passes(struct flow *flow, bool from_client, size_t length)
+{
+    if (flow->stage != FLOW_OPEN || flow->ahead != 0 || flow->exchange.ambiguous ||
+        !exchange_pass(&flow->exchange, from_client, length)) {
+        return false;
+    }
+    heard(flow);
+    return true;
 }
 
 static void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size_t written)
@@ -231,19 +248,18 @@ static bool is_passing(int error)
            error == ENOMEM || error == EMSGSIZE || error == EINPROGRESS || error == EALREADY;
 }
 
-ssize_t traffic_sent(int fd, uint64_t mark, const struct iovec *iov, size_t count, ssize_t result)
+/* Moved on a connection that is not followed, or that somebody else has just now. */
+static ssize_t not_followed(uint64_t mark, ssize_t result)
 {
-    if (is_upper(mark)) {
-        if (result > 0) {
-            upper_heard();
-        }
-        return result;
+    if (result > 0 && is_upper(mark)) {
+        upper_heard();
     }
+    return result;
+}
+
+static ssize_t sent(struct flow *flow, int fd, uint64_t mark, const struct iovec *iov, size_t count, ssize_t result)
+{
     int error = errno;
-    struct flow *flow = flow_lock(mark);
-    if (flow == NULL) {
-        return result;
-    }
     if (result > 0) {
         uint64_t before = flow->moved;
         heard(flow);
@@ -251,14 +267,39 @@ ssize_t traffic_sent(int fd, uint64_t mark, const struct iovec *iov, size_t coun
             answer_news(flow, exchange_went_on(&flow->exchange));
         }
         feed_written(flow, iov, count, (size_t)result);
-        if (!flow->exchange.ambiguous) {
-            call_wake(&flow->call);
-        }
+        wake(flow);
     } else if (result < 0 && !is_passing(error)) {
         flow_broken(flow, fd, error);
     }
     flow_leave(flow, fd, mark);
     errno = error;
+    return result;
+}
+
+ssize_t traffic_sent(int fd, uint64_t mark, const struct iovec *iov, size_t count, ssize_t result)
+{
+    struct flow *flow = flow_lock(mark);
+    return flow != NULL ? sent(flow, fd, mark, iov, count, result) : not_followed(mark, result);
+}
+
+static __attribute__((noinline)) ssize_t sent_bytes(struct flow *flow, int fd, uint64_t mark, const void *bytes,
+                                                    size_t length, ssize_t result)
+{
+    const struct iovec iov = {(void *)(uintptr_t)bytes, length};
+    return sent(flow, fd, mark, &iov, 1, result);
+}
+
+ssize_t traffic_sent_bytes(int fd, uint64_t mark, const void *bytes, size_t length, ssize_t result)
+{
+    struct flow *flow = flow_lock(mark);
+    if (flow == NULL) {
+        return not_followed(mark, result);
+    }
+    if (result <= 0 || !passes(flow, true, (size_t)result)) {
+        return sent_bytes(flow, fd, mark, bytes, length, result);
+    }
+    wake(flow);
+    flow_unlock(flow);
     return result;
 }
 
@@ -332,24 +373,10 @@ static void nothing_there(struct flow *flow, int fd, int flags)
     }
 }
 
-ssize_t traffic_received(int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags, ssize_t result)
+static ssize_t received(struct flow *flow, int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags,
+                        ssize_t result)
 {
-    /* What is peeked at will be read again; an error or the end that a peek found is found once. */
-    bool beside = (flags & (MSG_ERRQUEUE | MSG_OOB)) != 0;
-    if (beside || ((flags & MSG_PEEK) != 0 && result > 0)) {
-        return result;
-    }
-    if (is_upper(mark)) {
-        if (result > 0) {
-            upper_heard();
-        }
-        return result;
-    }
     int error = errno;
-    struct flow *flow = flow_lock(mark);
-    if (flow == NULL) {
-        return result;
-    }
     size_t wanted = result >= 0 ? room(iov, count) : 0;
     if (result > 0) {
         heard(flow);
@@ -368,6 +395,45 @@ ssize_t traffic_received(int fd, uint64_t mark, const struct iovec *iov, size_t 
     }
     flow_leave(flow, fd, mark);
     errno = error;
+    return result;
+}
+
+/* What is peeked at will be read again; an error or the end that a peek found is found once. */
+static inline bool is_beside(int flags, ssize_t result)
+{
+    return (flags & (MSG_ERRQUEUE | MSG_OOB)) != 0 || ((flags & MSG_PEEK) != 0 && result > 0);
+}
+
+ssize_t traffic_received(int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags, ssize_t result)
+{
+    if (is_beside(flags, result)) {
+        return result;
+    }
+    struct flow *flow = flow_lock(mark);
+    return flow != NULL ? received(flow, fd, mark, iov, count, flags, result) : not_followed(mark, result);
+}
+
+static __attribute__((noinline)) ssize_t received_bytes(struct flow *flow, int fd, uint64_t mark, void *bytes,
+                                                        size_t length, int flags, ssize_t result)
+{
+    const struct iovec iov = {bytes, length};
+    return received(flow, fd, mark, &iov, 1, flags, result);
+}
+
+ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length, int flags, ssize_t result)
+{
+    if (is_beside(flags, result)) {
+        return result;
+    }
+    struct flow *flow = flow_lock(mark);
+    if (flow == NULL) {
+        return not_followed(mark, result);
+    }
+    if (result <= 0 || (flags & MSG_TRUNC) != 0 || !passes(flow, false, (size_t)result)) {
+        return received_bytes(flow, fd, mark, bytes, length, flags, result);
+    }
+    flow->drained = (size_t)result < length;
+    flow_unlock(flow);
     return result;
 }
 

@@ -129,9 +129,10 @@ static int opened_upload(void)
 static int opened_download(void)
 {
     static const char get[] = "GET / HTTP/1.1\r\nHost: bench\r\n\r\n";
-    int fd = connected_to_peer(get, sizeof get - 1, "HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000\r\n\r\n", true);
-    char head[52];
-    return recv(fd, head, sizeof head, MSG_WAITALL) == sizeof head ? fd : -1;
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000\r\n\r\n";
+    char came[sizeof head - 1];
+    int fd = connected_to_peer(get, sizeof get - 1, head, true);
+    return recv(fd, came, sizeof came, MSG_WAITALL) == sizeof came ? fd : -1;
 }
 
 // A ClientHello without extensions, and the records that follow it.
