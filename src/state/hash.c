@@ -3,6 +3,7 @@
  * fall in a table.
  */
 #include "state/state.h"
+#include <endian.h>
 #include <string.h>
 
 static inline uint64_t rotate(uint64_t x, unsigned by)
@@ -33,7 +34,15 @@ static inline void sip_word(uint64_t v[4], uint64_t word)
 }
 
 /* Bytes as a little-endian number, so that a region's hashes are those of every machine that can read it. */
-static inline uint64_t little_endian(const unsigned char *bytes, size_t count)
+static inline uint64_t eight(const unsigned char *bytes)
+{
+    uint64_t word;
+
+    memcpy(&word, bytes, sizeof word);
+    return le64toh(word);
+}
+
+static inline uint64_t fewer(const unsigned char *bytes, size_t count)
 {
     uint64_t word = 0;
 
@@ -52,9 +61,9 @@ uint64_t state_hash(uint64_t seed, const void *bytes, size_t length)
     uint64_t hash;
 
     for (size_t left = length / 8; left > 0; left--, next += 8) {
-        sip_word(v, little_endian(next, 8));
+        sip_word(v, eight(next));
     }
-    sip_word(v, little_endian(next, length % 8) | (uint64_t)length << 56);
+    sip_word(v, fewer(next, length % 8) | (uint64_t)length << 56);
     v[2] ^= 0xff;
     for (int i = 0; i < 4; i++) {
         sip_round(v);

@@ -82,5 +82,8 @@ bool address_in_figures(const char *host)
 {
     struct in_addr in4;
     struct in6_addr in6;
+    if ((host[0] < '0' || host[0] > '9') && strchr(host, ':') == NULL) {
+        return false; /* as nearly always, at a glance */
+    }
     return inet_aton(host, &in4) != 0 || inet_pton(AF_INET6, host, &in6) == 1;
 }

@@ -282,6 +282,14 @@ void process_look(const struct breaker_caller *who)
     }
 }
 
+void process_tick(void)
+{
+    notice_fork();
+    const struct state *state = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+    const struct breaker_caller who = {.now = process_now(), .pid = state != NULL ? state->pid : (uint32_t)pid};
+    process_look(&who);
+}
+
 /* ---- seccomp ------------------------------------------------------------------------------------------------------ */
 
 void process_confine(void)

@@ -53,6 +53,8 @@ enum prebreak_mode process_mode(const struct state *state);
 
 /* Once a second and process, whoever comes first: configuration, off files, region, overdue calls. */
 void process_look(const struct breaker_caller *who);
+/* The same for who is about to ask something. */
+void process_tick(void);
 
 /*
  * Are we this process, and not a vfork child that runs in its memory? One system call: asked only before something that

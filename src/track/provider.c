@@ -126,6 +126,52 @@ static uint64_t hash_target(const struct rules_target *target, const struct stat
     return process_hash(&all, length);
 }
 
+/*
+ * The calling thread's latest target: most calls go where the one before went, and a comparison costs less than a hash that
+ * nobody can foresee. `busy` keeps out a signal handler that comes while it changes.
+ */
+#define LATEST_HOST 64
+
+static __thread struct {
+    bool busy, addressed;
+    uint16_t port;
+    uint32_t generation; /* of the rules; 0: there is none */
+    uint32_t number;
+    const struct state *state;
+    uint8_t address[16];
+    char host[LATEST_HOST];
+} latest;
+
+static bool is_latest(const struct rules_target *target, const struct state *state, uint32_t generation)
+{
+    return latest.generation == generation && latest.state == state && latest.port == target->port &&
+           target->host != NULL && target->unix_path == NULL && latest.addressed == (target->address != NULL) &&
+           !latest.busy && (!latest.addressed || memcmp(latest.address, target->address, sizeof latest.address) == 0) &&
+           strcmp(latest.host, target->host) == 0;
+}
+
+static void note_latest(const struct rules_target *target, const struct state *state, uint32_t generation,
+                        uint32_t number)
+{
+    size_t length = target->host != NULL && target->unix_path == NULL ? strlen(target->host) : LATEST_HOST;
+    if (length >= LATEST_HOST || latest.busy) {
+        return;
+    }
+    latest.busy = true;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    latest.generation = generation;
+    latest.state = state;
+    latest.port = target->port;
+    latest.number = number;
+    latest.addressed = target->address != NULL;
+    if (target->address != NULL) {
+        memcpy(latest.address, target->address, sizeof latest.address);
+    }
+    memcpy(latest.host, target->host, length + 1);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    latest.busy = false;
+}
+
 /* Rules are asked outside of the common path: their answer is large. */
 static __attribute__((noinline)) uint32_t look_up(struct state *state, const struct rules *rules,
                                                   const struct rules_target *target)
@@ -139,11 +185,15 @@ static __attribute__((noinline)) uint32_t look_up(struct state *state, const str
 
 static struct state *ready(void)
 {
-    struct breaker_caller who;
-    process_caller(&who);
-    process_look(&who);
+    process_tick();
     struct state *state = process_state();
     return state != NULL && process_mode(state) != PREBREAK_MODE_OFF ? state : NULL;
+}
+
+/* A slot of a host named after itself may have gone to another host: then ask again. NULL, "not to be touched", stays. */
+static bool is_current(const struct provider *provider, const struct state *state)
+{
+    return provider == NULL || state_identity(state, provider->slot) == provider->identity;
 }
 
 struct provider *provider_of(const struct rules_target *target)
@@ -154,18 +204,21 @@ struct provider *provider_of(const struct rules_target *target)
     if (rules == NULL) {
         return NULL;
     }
-    uint64_t hash = hash_target(target, state, generation);
-    uint64_t *entry = &cache[hash % CACHE];
-    uint64_t word = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-    if (word != 0 && (word & ~NUMBER_MASK) == (hash & ~NUMBER_MASK)) {
-        struct provider *provider = at(word & NUMBER_MASK);
-        /* A slot of a host named after itself may have gone to another host: then ask again. */
-        if (provider == NULL || state_identity(state, provider->slot) == provider->identity) {
+    if (is_latest(target, state, generation)) {
+        struct provider *provider = at(latest.number);
+        if (is_current(provider, state)) {
             return provider;
         }
     }
-    uint32_t number = look_up(state, rules, target);
-    __atomic_store_n(entry, (hash & ~NUMBER_MASK) | number, __ATOMIC_RELEASE);
+    uint64_t hash = hash_target(target, state, generation);
+    uint64_t *entry = &cache[hash % CACHE];
+    uint64_t word = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+    bool hit = word != 0 && (word & ~NUMBER_MASK) == (hash & ~NUMBER_MASK) && is_current(at(word & NUMBER_MASK), state);
+    uint32_t number = hit ? (uint32_t)(word & NUMBER_MASK) : look_up(state, rules, target);
+    if (!hit) {
+        __atomic_store_n(entry, (hash & ~NUMBER_MASK) | number, __ATOMIC_RELEASE);
+    }
+    note_latest(target, state, generation, number);
     return at(number);
 }
 

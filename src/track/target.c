@@ -36,8 +36,8 @@ void target_of(const struct address *address, struct target *target)
  */
 static bool host_believed(const char *host, const struct address *address)
 {
-    char other[NAMES_HOST];
-    if (names_of(address, 0, other) != 0) {
+    char none[NAMES_HOST];
+    if (names_of(address, SIZE_MAX, none) != 0) { /* how many: there is no such name to be copied */
         return names_has(address, host);
     }
     return address_public(address);
