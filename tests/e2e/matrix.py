@@ -9,6 +9,7 @@ import pathlib
 import re
 import subprocess
 
+import opaque
 from harness import which
 
 CLIENTS = pathlib.Path(__file__).parent / "clients" / "matrix"
@@ -113,3 +114,89 @@ FAULTS = [
     Fault("dead first address", "200", "ok", refuse=(FIRST,), addresses=2),
     Fault("held open", "refused", "refused", hold=True, reaches=False),
 ]
+
+
+# ---- proxies ------------------------------------------------------------------------------------------------------------
+
+NGINX = """
+daemon off; master_process off; pid {directory}/nginx.pid; error_log stderr;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy; fastcgi_temp_path {directory}/fastcgi;
+    uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;
+    upstream acme {{ server acme.test:{port} max_fails=0; keepalive 8; }}
+    server {{
+        listen unix:{front};
+        location / {{
+            proxy_pass http://acme; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host acme.test;
+            proxy_read_timeout {patience}s;
+        }}
+    }}
+}}
+"""
+
+HAPROXY = """
+defaults
+    mode http
+    timeout connect {patience}s
+    timeout client 30s
+    timeout server {patience}s
+    retries 0
+    http-reuse always
+    default-server init-addr libc
+listen front
+    bind {front}
+    server acme acme.test:{port}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Proxy:
+    name: str
+    words: tuple  # {file}: its configuration
+    configuration: str  # a template
+    says: dict  # the status that it answers for what befell its own call
+    needs: str = None
+    module: str = None
+    keeps: bool = True
+    sends: int = 1
+    connects: int = 1
+    first_only: bool = False
+
+    missing = Client.missing
+
+
+PROXIES = [
+    Proxy("nginx", ("nginx", "-c", "{file}", "-p", "{directory}"), NGINX, {"refused": 502, "reset": 502, "timeout": 504}),
+    Proxy("HAProxy", ("haproxy", "-f", "{file}"), HAPROXY, {"refused": 503, "reset": 502, "timeout": 504}, first_only=True),
+]
+
+
+# ---- what is not HTTP ---------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class OpaqueClient:
+    """Called with HOST PORT COUNT; of its requests the first on each connection is a call."""
+
+    name: str
+    words: tuple
+    needs: str
+    protocol: object
+    good: str  # what it says of a request that went well
+    before: int = 1  # requests of its own before those that it was told
+    connects: int = 1  # connections that it tries in all where each is refused
+    resets: int = 1  # and where each is reset after its first request
+    first_only: bool = False
+    timeout: bool = True  # it can give up by itself
+    module: str = None
+
+    missing = Client.missing
+    command = Client.command
+
+
+OPAQUE_CLIENTS = [
+    OpaqueClient("redis-cli", ("sh", "redis.sh"), "redis-cli", opaque.redis, "PONG", connects=5, resets=4, first_only=True, timeout=False),
+    OpaqueClient("psql", ("sh", "psql.sh"), "psql", opaque.postgres, "SET"),
+]  # fmt: skip

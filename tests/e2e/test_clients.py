@@ -1,8 +1,14 @@
 """Real clients against a provider that goes bad: the client, the server and `status` tell the same story, to the call."""
 
+import http.client
+import socket
+import subprocess
+
 import pytest
 
-from matrix import FAULTS, FIRST, HTTP_CLIENTS, SECOND, said
+from harness import wait_for
+from matrix import FAULTS, FIRST, HTTP_CLIENTS, OPAQUE_CLIENTS, PROXIES, SECOND, said
+from opaque import Opaque
 
 # Nothing trips by itself here: what is counted is what is tested.
 RULE = "acme acme.test trip=0 min=1000"
@@ -25,42 +31,166 @@ def compiled(tmp_path_factory):
     return command
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-@pytest.mark.parametrize("client", HTTP_CLIENTS, ids=lambda client: client.name)
-def test_client_server_and_status_agree(guest, provider_on, compiled, client, fault):
-    command = compiled(client)
+def faults(*without):
+    return pytest.mark.parametrize("fault", [each for each in FAULTS if each.name not in without], ids=lambda each: each.name)
+
+
+def clients(table):
+    return pytest.mark.parametrize("client", table, ids=lambda each: each.name)
+
+
+def addresses(guest, client, fault):
+    """Those of the name, as the fault has them."""
     if client.first_only and fault.addresses > 1:
         pytest.skip(f"{client.name} tries but the first address of a name")
-    addresses = [FIRST, SECOND][: fault.addresses]
-    provider = provider_on(*addresses)
-    guest.names = {"acme.test": addresses}
+    if fault.hold and not guest.preloaded:
+        pytest.skip("nothing is held open without prebreak")
     guest.settings["PREBREAK_PROVIDERS"] = RULE
-    arguments = f"http://acme.test:{provider.port}/", fault.requests, PATIENCE
-    provider.set(**fault.script)
-    for address in fault.refuse:
-        provider.listener("refuse", address)
+    guest.names = {"acme.test": [FIRST, SECOND][: fault.addresses]}
     if fault.hold:
-        if not guest.preloaded:
-            pytest.skip("nothing is held open without prebreak")
         guest.prebreak("state", "--recreate")
         guest.prebreak("hold", "acme", "open")
+    return guest.names["acme.test"]
 
-    done = guest.run(*command, *arguments, timeout=20, ADDRESSES=",".join(addresses))
 
-    # What the client saw
+@pytest.fixture
+def scripted(guest, provider_on):
+    """The HTTP provider as the fault has it."""
+
+    def make(client, fault):
+        provider = provider_on(*addresses(guest, client, fault))
+        provider.set(**fault.script)
+        for address in fault.refuse:
+            provider.listener("refuse", address)
+        return provider
+
+    return make
+
+
+def counted(guest, calls, outcome, kind):
+    """What prebreak counted: so many calls, all ended so, and no other."""
+    if not guest.preloaded:
+        return
+    status = guest.status("acme")
+    expected = {"calls": calls, "ok": 0, "failed": 0, "neutral": 0, "refused": 0, outcome: calls}
+    assert {key: status["total"][key] for key in expected} == expected
+    assert {key: count for key, count in status["failures"].items() if count} == ({kind: calls} if kind else {})
+    assert status["inflight"] == 0
+
+
+# ---- HTTP ---------------------------------------------------------------------------------------------------------------
+
+
+@faults()
+@clients(HTTP_CLIENTS)
+def test_client_server_and_status_agree(guest, scripted, compiled, client, fault):
+    command = compiled(client)
+    provider = scripted(client, fault)
+
+    done = guest.run(*command, f"http://acme.test:{provider.port}/", fault.requests, PATIENCE, timeout=20)
+
     assert [said(line) for line in done.stdout.splitlines()] == [fault.says] * fault.requests, done.stdout + done.stderr
-    # What the server got
     server = provider.report()
-    tries = fault.tries(client)
-    assert server["requests"] == (tries if fault.reaches else 0)
+    assert server["requests"] == (fault.tries(client) if fault.reaches else 0)
     if client.keeps and fault.says.isdigit():
         assert server["connections"] == 1
-    # What prebreak counted
-    if guest.preloaded:
-        status = guest.status("acme")
-        expected = {"calls": tries, "ok": 0, "failed": 0, "neutral": 0, "refused": 0, fault.outcome: tries}
-        assert {key: status["total"][key] for key in expected} == expected
-        assert {kind: count for kind, count in status["failures"].items() if count} == (
-            {fault.kind: tries} if fault.kind else {}
-        )
-        assert status["inflight"] == 0
+    counted(guest, fault.tries(client), fault.outcome, fault.kind)
+
+
+# ---- proxies ------------------------------------------------------------------------------------------------------------
+
+
+class Front(http.client.HTTPConnection):
+    """To a proxy, by its unix socket."""
+
+    def __init__(self, path):
+        super().__init__("front.test", timeout=20)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+    def get(self, path="/"):
+        self.request("GET", path)
+        answer = self.getresponse()
+        answer.read()
+        return answer.status
+
+
+def start_proxy(guest, proxy, port):
+    """Preloaded when the guest is, in the foreground; returns the way to it."""
+    if proxy.missing():
+        pytest.skip(proxy.missing())
+    file, front = guest.directory / "proxy.conf", guest.directory / "front.sock"
+    file.write_text(proxy.configuration.format(directory=guest.directory, front=front, port=port, patience=PATIENCE))
+    child = guest.start(
+        *(word.format(file=file, directory=guest.directory) for word in proxy.words),
+        stdout=subprocess.DEVNULL, stderr=open(guest.directory / "proxy.err", "w"),
+        PATH="/usr/sbin:/usr/bin:/sbin:/bin",
+    )  # fmt: skip
+
+    def up():
+        assert child.poll() is None, (guest.directory / "proxy.err").read_text()
+        try:
+            Front(front).connect()
+        except OSError:
+            return False
+        return True
+
+    wait_for(up)
+    return front
+
+
+@faults()
+@clients(PROXIES)
+def test_proxy_server_and_status_agree(guest, scripted, client, fault):
+    provider = scripted(client, fault)
+    front = Front(start_proxy(guest, client, provider.port))
+
+    statuses = [front.get(f"/{i}") for i in range(fault.requests)]
+
+    assert statuses == [client.says.get(fault.says) or int(fault.says)] * fault.requests
+    server = provider.report()
+    assert server["requests"] == (fault.requests if fault.reaches else 0)
+    if fault.says.isdigit():
+        assert server["connections"] == 1
+    counted(guest, fault.requests, fault.outcome, fault.kind)
+
+
+# ---- what is not HTTP: the first request of each connection is a call -----------------------------------------------------
+
+
+@pytest.fixture
+def opaque():
+    servers = []
+
+    def make(*arguments, **more):
+        servers.append(Opaque(*arguments, **more))
+        return servers[-1]
+
+    yield make
+    for server in servers:
+        server.close()
+
+
+@faults("503")
+@clients(OPAQUE_CLIENTS)
+def test_opaque_client_server_and_status_agree(guest, opaque, compiled, client, fault):
+    command = compiled(client)
+    if fault.name == "silent" and not client.timeout:
+        pytest.skip(f"{client.name} waits for ever")
+    server = opaque(client.protocol, addresses(guest, client, fault), fault.refuse, fault.script.get("action", "answer"))
+
+    done = guest.run(*command, "acme.test", server.port, fault.requests, timeout=20)
+
+    lines = done.stdout.splitlines()
+    if fault.says == "200":
+        assert lines == [client.good] * fault.requests
+        assert (server.requests, server.connections) == (client.before + fault.requests, 1)
+        counted(guest, 1, "ok", None)
+        return
+    assert fault.says in {said(line) for line in lines} and client.good not in lines, done.stdout
+    calls = {"refused": client.connects, "reset": client.resets}.get(fault.says, 1)
+    assert server.requests == (calls if fault.reaches else 0)
+    counted(guest, calls, fault.outcome, fault.kind)

@@ -1,0 +1,2 @@
+# redis-cli HOST PORT COUNT: one process, one connection
+for i in $(seq "$3"); do echo PING; done | redis-cli -h "$1" -p "$2" 2>&1 | sed '/^$/d; /^AUTH failed/d'
