@@ -13,8 +13,9 @@
 struct series {
     uint32_t busy; /* 1: being changed */
     uint32_t generation;
-    uint32_t forks;    /* of the process that it belongs to */
-    uint32_t pending;  /* connects under way */
+    uint32_t forks;   /* of the process that it belongs to */
+    uint32_t pending; /* connects under way */
+    uint64_t thread;
     uint64_t key;      /* of thread, name and port; 0: free */
     uint64_t at;       /* of the last failure or refusal, ns */
     uint64_t sequence; /* grows with every series: the younger of two is the one meant */
@@ -30,6 +31,7 @@ struct series {
 
 static struct series series[SERIES];
 static uint64_t sequence;
+static uint64_t lost_at; /* when a series last was left with all failed that it had tried, ns */
 
 /* ---- one at a time ------------------------------------------------------------------------------------------------ */
 
@@ -221,6 +223,7 @@ enum attempt_verdict attempt_begin(const char *host, const struct address *addre
         }
         one->forks = process_forks();
         one->provider = provider;
+        one->thread = process_thread();
         one->sequence = __atomic_add_fetch(&sequence, 1, __ATOMIC_RELAXED);
         one->pending = 1;
         one->outcome = PREBREAK_NEUTRAL;
@@ -288,9 +291,42 @@ void attempt_lost(struct attempt *attempt, enum prebreak_outcome outcome, enum p
     struct rest rest = {.call.provider = NULL};
     if (one->pending == 0 && (one->won || !one->more || one->outcome == PREBREAK_OK)) {
         rest = vacate(one);
+    } else if (one->pending == 0) {
+        __atomic_store_n(&lost_at, now, __ATOMIC_RELAXED);
     }
     release(one);
     conclude(&rest);
+}
+
+static bool resumable(const struct series *one, const struct provider *provider, uint64_t now)
+{
+    return one->key != 0 && one->provider == provider && one->thread == process_thread() &&
+           one->forks == process_forks() && one->pending == 0 && !one->refused && open_to_more(one, now);
+}
+
+REAL_RARE static bool resume(const struct provider *provider, uint64_t now, struct call *call)
+{
+    for (unsigned i = 0; i < SERIES; i++) {
+        struct series *one = &series[i];
+        if (!resumable(one, provider, now) || !seize(one)) {
+            continue;
+        }
+        bool found = resumable(one, provider, now) && one->call.provider != NULL;
+        if (found) {
+            *call = vacate(one).call;
+        }
+        release(one);
+        if (found) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool attempt_resumed(const struct provider *provider, uint64_t now, struct call *call)
+{
+    uint64_t at = __atomic_load_n(&lost_at, __ATOMIC_RELAXED);
+    return at != 0 && at + ATTEMPT_LINGER_NS > now && resume(provider, now, call);
 }
 
 REAL_RARE void attempt_sweep(uint64_t now)

@@ -36,6 +36,11 @@ void attempt_decided(const struct attempt *attempt, bool admitted, struct call *
 /* One of its connections is established: it takes the call over, unless another one has. */
 void attempt_won(struct attempt *attempt, struct call *call);
 /*
+ * A request begins on a connection that was kept (proxies keep some to the good addresses of a name): it carries on the
+ * series of this thread to this provider of which all that was tried failed a moment ago. True: *call is that series' call.
+ */
+bool attempt_resumed(const struct provider *provider, uint64_t now, struct call *call);
+/*
  * One of its connections failed (`kind`), said nothing about the provider (neutral), or was established and closed unused
  * (ok). The last address tells.
  */

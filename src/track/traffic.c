@@ -57,7 +57,8 @@ static bool move(struct flow *flow, struct provider *provider)
     call_neutral(&flow->call);
     flow->undecided = false;
     flow->provider = provider;
-    return provider == NULL || call_admit(&flow->call, provider);
+    return provider == NULL || attempt_resumed(provider, process_now(), &flow->call) ||
+           call_admit(&flow->call, provider);
 }
 
 /* Feeds what is written; false: the request is for somebody who is not to be called now. */

@@ -137,6 +137,8 @@ http {{
 """
 
 HAPROXY = """
+global
+    nbthread 1
 defaults
     mode http
     timeout connect {patience}s

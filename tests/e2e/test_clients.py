@@ -67,15 +67,17 @@ def scripted(guest, provider_on):
     return make
 
 
-def counted(guest, calls, outcome, kind):
-    """What prebreak counted: so many calls, all ended so, and no other."""
+def counted(guest, calls, outcome, kind, before=0):
+    """What prebreak counted: so many calls, all ended so, and no other but good ones `before`."""
     if not guest.preloaded:
         return
+    # A proxy answers its visitor before it closes what its answer is about
+    wait_for(lambda: guest.status("acme")["inflight"] == 0, limit=5)
     status = guest.status("acme")
-    expected = {"calls": calls, "ok": 0, "failed": 0, "neutral": 0, "refused": 0, outcome: calls}
+    expected = {"calls": before + calls, "ok": before, "failed": 0, "neutral": 0, "refused": 0}
+    expected[outcome] += calls
     assert {key: status["total"][key] for key in expected} == expected
     assert {key: count for key, count in status["failures"].items() if count} == ({kind: calls} if kind else {})
-    assert status["inflight"] == 0
 
 
 # ---- HTTP ---------------------------------------------------------------------------------------------------------------
@@ -148,7 +150,10 @@ def test_proxy_server_and_status_agree(guest, scripted, client, fault):
     provider = scripted(client, fault)
     front = Front(start_proxy(guest, client, provider.port))
 
-    statuses = [front.get(f"/{i}") for i in range(fault.requests)]
+    statuses = []
+    for i in range(fault.requests):
+        statuses.append(front.get(f"/{i}"))
+        front.close()  # each from a visitor of its own: HAProxy drops one whose earlier request went well
 
     assert statuses == [client.says.get(fault.says) or int(fault.says)] * fault.requests
     server = provider.report()
@@ -180,6 +185,12 @@ def test_opaque_client_server_and_status_agree(guest, opaque, compiled, client, 
     command = compiled(client)
     if fault.name == "silent" and not client.timeout:
         pytest.skip(f"{client.name} waits for ever")
+    # Who has never been heard to answer, as a log server, is not blamed for silence
+    known = fault.name == "silent"
+    if known:
+        guest.names = {"acme.test": [FIRST]}
+        guest.settings["PREBREAK_PROVIDERS"] = RULE
+        guest.run(*command, "acme.test", opaque(client.protocol, [FIRST]).port, 1, check=True)
     server = opaque(client.protocol, addresses(guest, client, fault), fault.refuse, fault.script.get("action", "answer"))
 
     done = guest.run(*command, "acme.test", server.port, fault.requests, timeout=20)
@@ -193,4 +204,4 @@ def test_opaque_client_server_and_status_agree(guest, opaque, compiled, client, 
     assert fault.says in {said(line) for line in lines} and client.good not in lines, done.stdout
     calls = {"refused": client.connects, "reset": client.resets}.get(fault.says, 1)
     assert server.requests == (calls if fault.reaches else 0)
-    counted(guest, calls, fault.outcome, fault.kind)
+    counted(guest, calls, fault.outcome, fault.kind, before=known)

@@ -124,6 +124,28 @@ START_TEST(client_that_tries_one_address_only_is_told_of_in_the_end)
 }
 END_TEST
 
+START_TEST(kept_connection_to_another_address_answers_for_a_dead_one)
+{
+    struct server dead, live;
+    two_addresses(&dead, &live);
+    struct provider *first = rig_provider(&live, "first.test");
+    int peer, kept = rig_dial(&live, &peer);
+    for (unsigned i = 0; i < 20; i++) {
+        /* As nginx does: the addresses in turn, and what was kept of the good one. */
+        int fd = rig_socket(0);
+        ck_assert_int_eq(rig_connect(fd, &dead), -1);
+        rig_close(fd);
+        request(kept, "first.test");
+        rig_answer(peer, GOOD);
+        rig_receive(kept, 0);
+    }
+    attempt_sweep(process_now() + 3 * SECOND_NS);
+    /* The very first request began with the connection, before anything had failed. */
+    rig_counts(first, 20, 1, 0);
+    rig_close(kept);
+}
+END_TEST
+
 START_TEST(second_try_of_the_same_address_is_a_new_call)
 {
     struct server dead, live;
@@ -344,6 +366,7 @@ int main(void)
         name_whose_addresses_are_all_dead_fails_once_a_series,
         next_address_inherits_a_refusal_and_draws_nothing,
         client_that_tries_one_address_only_is_told_of_in_the_end,
+        kept_connection_to_another_address_answers_for_a_dead_one,
         second_try_of_the_same_address_is_a_new_call,
         loser_of_a_race_of_addresses_counts_nothing,
         two_names_on_one_address_are_two_providers,
