@@ -247,6 +247,8 @@ int connect_told(int fd, uint64_t mark, int result)
     } else if (error != EINPROGRESS && error != EALREADY && error != EINTR && error != EAGAIN) {
         bool at_once = process_now() == flow->opened;
         flow_not_established(flow, error, at_once);
+    } else {
+        flow->pending = true;
     }
     flow_leave(flow, fd, mark);
     errno = error;

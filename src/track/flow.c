@@ -374,8 +374,12 @@ void flow_at_end(struct flow *flow, int fd)
 static void give_up_connecting(struct flow *flow, int fd, uint64_t silence)
 {
     switch (kernel_state(fd)) {
-    case KERNEL_CLOSED: /* it had failed, and nobody asked with what */
-        flow_fail(flow, PREBREAK_KIND_CONNECT);
+    case KERNEL_CLOSED:
+        if (flow->pending) { /* it had failed, and nobody asked with what */
+            flow_fail(flow, PREBREAK_KIND_CONNECT);
+        } else { /* it was left by a jump, or its thread cancelled, before it had begun */
+            flow_lost(flow);
+        }
         return;
     case KERNEL_SYN_SENT:
     case 0:

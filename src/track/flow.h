@@ -37,6 +37,7 @@ struct flow {
     bool undecided;      /* its address has names of several providers: gated at its first request */
     bool receiving;      /* the client has tried to read since the last request began */
     bool drained;        /* and has read all there was */
+    bool pending;        /* connect came back, and said that it goes on */
     bool finished_out;   /* the client has shut its side down */
     bool look;           /* what is written next has to be looked at first */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */
