@@ -1,14 +1,11 @@
 """Real clients against a provider that goes bad: the client, the server and `status` tell the same story, to the call."""
 
-import http.client
-import socket
-import subprocess
-
 import pytest
 
 from harness import wait_for
 from matrix import FAULTS, FIRST, HTTP_CLIENTS, OPAQUE_CLIENTS, PROXIES, SECOND, said
 from opaque import Opaque
+from proxies import Front, start_proxy
 
 # Nothing trips by itself here: what is counted is what is tested.
 RULE = "acme acme.test trip=0 min=1000"
@@ -102,53 +99,11 @@ def test_client_server_and_status_agree(guest, scripted, compiled, client, fault
 # ---- proxies ------------------------------------------------------------------------------------------------------------
 
 
-class Front(http.client.HTTPConnection):
-    """To a proxy, by its unix socket."""
-
-    def __init__(self, path):
-        super().__init__("front.test", timeout=20)
-        self.path = str(path)
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(self.path)
-
-    def get(self, path="/"):
-        self.request("GET", path)
-        answer = self.getresponse()
-        answer.read()
-        return answer.status
-
-
-def start_proxy(guest, proxy, port):
-    """Preloaded when the guest is, in the foreground; returns the way to it."""
-    if proxy.missing():
-        pytest.skip(proxy.missing())
-    file, front = guest.directory / "proxy.conf", guest.directory / "front.sock"
-    file.write_text(proxy.configuration.format(directory=guest.directory, front=front, port=port, patience=PATIENCE))
-    child = guest.start(
-        *(word.format(file=file, directory=guest.directory) for word in proxy.words),
-        stdout=subprocess.DEVNULL, stderr=open(guest.directory / "proxy.err", "w"),
-        PATH="/usr/sbin:/usr/bin:/sbin:/bin",
-    )  # fmt: skip
-
-    def up():
-        assert child.poll() is None, (guest.directory / "proxy.err").read_text()
-        try:
-            Front(front).connect()
-        except OSError:
-            return False
-        return True
-
-    wait_for(up)
-    return front
-
-
 @faults()
 @clients(PROXIES)
 def test_proxy_server_and_status_agree(guest, scripted, client, fault):
     provider = scripted(client, fault)
-    front = Front(start_proxy(guest, client, provider.port))
+    front = Front(start_proxy(guest, client, provider.port, PATIENCE))
 
     statuses = []
     for i in range(fault.requests):
