@@ -1,6 +1,8 @@
 """Connections that are kept for long: refused on, reset under load, closed while idle, frozen."""
 
 import collections
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -8,7 +10,7 @@ import time
 
 import pytest
 
-from harness import Caller, Tally, agree, wait_for
+from harness import Caller, Tally, agree, wait_for, which
 from matrix import PROXIES, PYTHON
 from proxies import Front, start_proxy
 
@@ -185,3 +187,78 @@ def test_server_that_closes_idle_connections_all_the_time_never_changes_the_phas
     assert status["total"]["ok"] == good == provider.answers(200)
     assert status["total"]["failed"] == status["total"]["refused"] == 0
     assert status["total"]["neutral"] == stale
+
+
+# ---- frozen -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def redis(tmp_path):
+    """A real server on a port of its own."""
+    if not which("redis-server"):
+        pytest.skip("no redis-server here")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--dir", str(tmp_path)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process.port = port
+
+    def up():
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_for(up)
+    yield process
+    process.send_signal(signal.SIGCONT)
+    process.kill()
+    process.wait()
+
+
+def test_frozen_redis_is_left_alone_after_hang_and_back_when_it_thaws(guest, redis):
+    guest.settings["PREBREAK_PROVIDERS"] = "cache acme.test hang=1s"
+    guest.names = {"acme.test": ["127.0.0.1"]}
+
+    def cli(*words, **more):
+        return guest.start("redis-cli", "-h", "acme.test", "-p", redis.port, *words, **more)
+
+    def ping():
+        child = cli("ping")
+        return child.communicate(timeout=30)[0].strip() or "refused"
+
+    # Given a connection that is kept for long, and others that come and go
+    kept = cli(stdin=subprocess.PIPE)
+
+    def ask():
+        kept.stdin.write("ping\n")
+        kept.stdin.flush()
+        return kept.stdout.readline().strip()
+
+    assert [ask() for _ in range(5)] == ["PONG"] * 5
+    assert [ping() for _ in range(20)] == ["PONG"] * 20
+
+    # When the server freezes
+    redis.send_signal(signal.SIGSTOP)
+    hung = [cli("ping") for _ in range(12)]
+    if guest.preloaded:
+
+        def opened():
+            hung.append(cli("ping"))
+            time.sleep(0.2)
+            return guest.phase("cache") == "open"
+
+        wait_for(opened, limit=12)
+        assert guest.status("cache")["failures"]["hang"] >= 10
+        # Then later callers are refused at once, but for a probe now and then that nobody waits for
+        late = [cli("ping") for _ in range(20)]
+        wait_for(lambda: sum(child.poll() is not None for child in late) >= 15, limit=5)
+        hung += late
+
+    # And when it thaws, who hung is answered, and everybody else soon after; the kept connection never broke
+    redis.send_signal(signal.SIGCONT)
+    ends = [child.communicate(timeout=30)[0].strip() for child in hung]
+    assert ends[:12] == ["PONG"] * 12
+    begun = time.monotonic()
+    while [ping() for _ in range(10)] != ["PONG"] * 10:
+        assert guest.preloaded and time.monotonic() < begun + 5
+    assert ask() == "PONG"
