@@ -245,10 +245,12 @@ bool inflight_look(prebreak_word *table, prebreak_word *last_look, const struct 
 
 void inflight_disown(prebreak_word *table, const struct breaker_caller *who, const struct inflight_world *world)
 {
+    uint64_t tick = who->now / INFLIGHT_TICK_NS * INFLIGHT_TICK_NS;
     for (uint32_t i = 0; i < PREBREAK_INFLIGHT; i++) {
         uint64_t word = __atomic_load_n(&table[i], __ATOMIC_RELAXED);
         if (word != 0 && inflight_pid(word) == bits_get(who->pid, 0, PID_BITS) &&
-            inflight_pid_ns(word) == bits_get(who->pid_ns, 0, NS_BITS) && word_swap(&table[i], &word, 0)) {
+            inflight_pid_ns(word) == bits_get(who->pid_ns, 0, NS_BITS) && inflight_heard(word, who->now) < tick &&
+            word_swap(&table[i], &word, 0)) {
             world->lost(world->context, inflight_slot(word));
         }
     }

@@ -51,7 +51,10 @@ struct inflight_world {
 bool inflight_look(prebreak_word *table, prebreak_word *last_look, const struct breaker_caller *who,
                    const struct inflight_world *world);
 
-/* Frees the words of this pid in this namespace: at mapping and after fork. `lost` is told of each. */
+/*
+ * Frees the words of this pid in this namespace that were last heard of before `who->now`, to the tick: at mapping and
+ * after fork, when they are a predecessor's. `lost` is told of each.
+ */
 void inflight_disown(prebreak_word *table, const struct breaker_caller *who, const struct inflight_world *world);
 
 #endif

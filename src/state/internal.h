@@ -72,7 +72,10 @@ bool process_alive(uint32_t pid, uint64_t started);
 uint64_t hold_word(uint64_t seed, const char *name, size_t length, enum prebreak_phase phase);
 /* Frees holds that have run out. */
 void hold_sweep(struct prebreak_region *region, uint64_t now);
-/* Frees the calls that stand in the region under this process's pid. */
+/* This process takes up a region; or was forked just now. */
+void look_begin(void);
+void look_forked(void);
+/* Frees the calls that stand in the region under this process's pid since before that. */
 void look_disown(struct state *state);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "breaker/inflight.h"
 #include "state/internal.h"
+#include "state/words.h"
 #include <errno.h>
 #include <time.h>
 
@@ -83,9 +84,36 @@ void state_look(struct state *state, const struct breaker_caller *who, state_tol
     errno = saved;
 }
 
+/* ---- calls of a predecessor that had our pid -------------------------------------------------------------------- */
+
+#define CLOCK_SLACK_NS (10 * UINT64_C(1000000)) /* a caller may have read the time a little before we did */
+
+/*
+ * When this process first took up a region, or was forked. Several threads may map it at once, and while one still looks
+ * for what a predecessor left, the others make calls already: those were heard of later.
+ */
+static prebreak_word began;
+
+static uint64_t moment(void)
+{
+    return clock_ns(CLOCK_MONOTONIC_COARSE) - CLOCK_SLACK_NS;
+}
+
+void look_begin(void)
+{
+    if (word_load(&began) == 0) {
+        word_change(&began, 0, moment());
+    }
+}
+
+void look_forked(void)
+{
+    word_store(&began, moment());
+}
+
 void look_disown(struct state *state)
 {
-    struct breaker_caller who = {.now = clock_ns(CLOCK_MONOTONIC_COARSE), .pid = state->pid, .pid_ns = state->pid_ns};
+    struct breaker_caller who = {.now = word_load(&began), .pid = state->pid, .pid_ns = state->pid_ns};
     struct look look = {state, &who, NULL, NULL, 0};
     struct inflight_world world = world_of(&look);
 

@@ -75,6 +75,7 @@ static enum state_trouble attach(struct state *state, const struct found *found,
             return trouble;
         }
     }
+    look_begin();
     state->region = map_file(found->fd, &found->status, &fresh);
     /* Under our pid there is only what another process left that had the number, unless we were here before. */
     if (fresh && how == STATE_CREATE) {
@@ -205,6 +206,7 @@ void state_forked(struct state *state)
 
     state->pid = (uint32_t)getpid();
     state->pid_ns = process_namespace();
+    look_forked();
     if (state->region) {
         look_disown(state);
     }

@@ -324,6 +324,9 @@ START_TEST(one_frees_what_an_earlier_process_of_its_number_left)
     enter(5, &place);
     who.pid = 4711;
     inflight_disown(table, &who, &asked);
+    ck_assert_msg(world.lost == 0, "of this very moment: it is our own");
+    who.now += 2 * INFLIGHT_TICK_NS;
+    inflight_disown(table, &who, &asked);
     ck_assert_uint_eq(world.lost, 1);
     ck_assert_uint_eq(inflight_count(table, 5, who.now, 0), 1);
 }
