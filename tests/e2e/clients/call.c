@@ -35,6 +35,9 @@ static enum how how = BLOCKING;
 static int calls = 1, threads = 1, pause_ms, timeout_ms = -1;
 static bool keep, wait_line;
 
+/* libnss-wrapper, which the tests' names come from, is not made for threads. */
+static pthread_mutex_t resolver = PTHREAD_MUTEX_INITIALIZER;
+
 /* What failed, and how; errno 0: the end of the stream. */
 struct failure {
     const char *what;
@@ -87,7 +90,9 @@ static int connect_one(int fd, const struct addrinfo *a)
 static int dial(struct failure *f)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
+    pthread_mutex_lock(&resolver);
     int rc = getaddrinfo(host, port, &hints, &list);
+    pthread_mutex_unlock(&resolver);
     if (rc != 0) {
         failed(f, gai_strerror(rc), 0);
         return -1;
@@ -105,29 +110,44 @@ static int dial(struct failure *f)
     return fd;
 }
 
-/* Reads one answer with its body; its status, or 0. */
-static int answer(int fd, struct failure *f)
+/* Reads into a buffer that has room; false at the end or when it failed. */
+static bool read_some(int fd, char *buffer, size_t room, size_t *got, struct failure *f)
 {
-    char head[4096];
-    size_t have = 0, whole = 0;
-    int status = 0;
-    while (whole == 0 || have < whole) {
+    for (;;) {
         if (how != BLOCKING && !ready(fd, POLLIN)) {
             return failed(f, "recv", errno);
         }
-        ssize_t got = recv(fd, head + have, sizeof head - 1 - have, 0);
-        if (got < 0 && errno == EAGAIN && how != BLOCKING) {
-            continue;
+        ssize_t count = recv(fd, buffer, room, 0);
+        if (count > 0) {
+            *got = (size_t)count;
+            return true;
         }
-        if (got <= 0) {
-            return failed(f, "recv", got < 0 ? errno : 0);
+        if (count == 0 || errno != EAGAIN || how == BLOCKING) {
+            return failed(f, "recv", count < 0 ? errno : 0);
         }
-        have += (size_t)got;
+    }
+}
+
+/* Reads one answer with its body; its status, or 0. */
+static int answer(int fd, struct failure *f)
+{
+    char head[4096], *end = NULL;
+    size_t have = 0, got = 0;
+    while (!end) {
+        if (!read_some(fd, head + have, sizeof head - 1 - have, &got, f)) {
+            return 0;
+        }
+        have += got;
         head[have] = '\0';
-        const char *end = strstr(head, "\r\n\r\n"), *length = strcasestr(head, "\r\ncontent-length:");
-        if (end && length) {
-            sscanf(head, "HTTP/1.1 %d", &status);
-            whole = (size_t)(end + 4 - head) + strtoul(length + 17, NULL, 10);
+        end = strstr(head, "\r\n\r\n");
+    }
+    int status = 0;
+    sscanf(head, "HTTP/1.1 %d", &status);
+    const char *length = strcasestr(head, "\r\ncontent-length:");
+    size_t left = length ? strtoul(length + 17, NULL, 10) : 0, here = have - (size_t)(end + 4 - head);
+    for (left -= here < left ? here : left; left > 0; left -= got) {
+        if (!read_some(fd, head, left < sizeof head ? left : sizeof head, &got, f)) {
+            return 0;
         }
     }
     return status;

@@ -238,14 +238,16 @@ int connection_tick(void)
         next = c->next;
         if (c->due <= time) {
             due(c);
-        } else if (c->due < earliest) {
-            earliest = c->due;
         }
+    }
+    /* Once more: what was due may be due again, or gone. */
+    for (struct connection *c = all; c; c = c->next) {
+        earliest = c->due < earliest ? c->due : earliest;
     }
     if (earliest == NEVER) {
         return -1;
     }
-    return (int)((earliest - time) / 1000000u) + 1;
+    return earliest > time ? (int)((earliest - time) / 1000000u) + 1 : 0;
 }
 
 /* ---- events
