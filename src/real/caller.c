@@ -42,7 +42,7 @@ static struct link_map *object_of(const void *address)
 /* A handle that keeps the object loaded, for as long as it is, or for good. NULL: it cannot be had. */
 static void *object_open(const struct link_map *map, int flags)
 {
-    return map->l_name[0] != '\0' ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | flags) : NULL;
+    return map->l_name[0] != '\0' ? real_dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | flags) : NULL;
 }
 
 /* A function that we would return must not be one of our own hooks, and must not go away. */
@@ -57,7 +57,7 @@ static void *pinned(void *function)
     void *handle = object_open(map, RTLD_NODELETE);
 
     if (handle != NULL) {
-        dlclose(handle);
+        real_dlclose(handle);
     }
     return function;
 }
@@ -69,7 +69,7 @@ static void *resolve(const struct link_map *map, const char *name)
 
     if (handle != NULL) {
         function = pinned(dlsym(handle, name));
-        dlclose(handle);
+        real_dlclose(handle);
     }
     /* The main program; and an object that names no library of its own, which the loader binds as if it were. */
     return function != NULL ? function : pinned(dlsym(RTLD_NEXT, name));
@@ -80,54 +80,91 @@ static void *resolve(const struct link_map *map, const char *name)
 #define REMEMBERED 64
 
 /*
- * An object may be unloaded and another one be loaded in its place, even with the same link map: where its dynamic section
- * lies and what was asked for are compared too. An entry is written once, by the one who took it.
+ * What was found holds until an object is unloaded: another one may then lie in its place, even with the same link map and
+ * dynamic section, as when a server loads its modules anew. An entry is changed by the one who took it, and read between
+ * two looks at its stamp.
  */
 static struct {
-    const struct link_map *map; /* written last */
-    const void *section;
+    uint64_t stamp; /* a new one for each time it is written; 0: never, or just now */
+    uint32_t taken;
+    uint32_t unloads; /* how many there had been */
+    const struct link_map *map;
     const char *name;
     void *function;
-    uint32_t taken;
 } remembered[REMEMBERED];
 
-static bool recall(const struct link_map *map, const char *name, void **function)
+static uint32_t unloads;
+static uint64_t stamps;
+
+#define LOAD(field)         __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define STORE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
+
+static bool recall(const struct link_map *map, const char *name, uint32_t now, void **function)
 {
     for (size_t i = 0; i < REMEMBERED; i++) {
-        const struct link_map *entry = __atomic_load_n(&remembered[i].map, __ATOMIC_ACQUIRE);
+        uint64_t stamp = __atomic_load_n(&remembered[i].stamp, __ATOMIC_ACQUIRE);
+        if (stamp == 0 || LOAD(remembered[i].map) != map || LOAD(remembered[i].unloads) != now) {
+            continue;
+        }
+        const char *named = LOAD(remembered[i].name);
+        void *found = LOAD(remembered[i].function);
 
-        if (entry == map && remembered[i].section == map->l_ld && strcmp(remembered[i].name, name) == 0) {
-            *function = remembered[i].function;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (LOAD(remembered[i].stamp) == stamp && strcmp(named, name) == 0) {
+            *function = found;
             return true;
         }
     }
     return false;
 }
 
-static void remember(const struct link_map *map, const char *name, void *function)
+static void write_entry(size_t i, const struct link_map *map, const char *name, uint32_t now, void *function)
 {
-    for (size_t i = 0; i < REMEMBERED; i++) {
-        if (__atomic_exchange_n(&remembered[i].taken, 1, __ATOMIC_RELAXED) == 0) {
-            remembered[i].section = map->l_ld;
-            remembered[i].name = name;
-            remembered[i].function = function;
-            __atomic_store_n(&remembered[i].map, map, __ATOMIC_RELEASE);
+    STORE(remembered[i].stamp, 0);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    STORE(remembered[i].unloads, now);
+    STORE(remembered[i].map, map);
+    STORE(remembered[i].name, name);
+    STORE(remembered[i].function, function);
+    __atomic_store_n(&remembered[i].stamp, __atomic_add_fetch(&stamps, 1, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+}
+
+/* now: the unloads before it was looked for. Without room, or if there was one since, it is not kept. */
+static void remember(const struct link_map *map, const char *name, uint32_t now, void *function)
+{
+    for (size_t i = 0; i < REMEMBERED && LOAD(unloads) == now; i++) {
+        if (__atomic_exchange_n(&remembered[i].taken, 1, __ATOMIC_ACQUIRE) != 0) {
+            continue;
+        }
+        bool free = LOAD(remembered[i].stamp) == 0 || LOAD(remembered[i].unloads) != now;
+
+        if (free) {
+            write_entry(i, map, name, now, function);
+        }
+        __atomic_store_n(&remembered[i].taken, 0, __ATOMIC_RELEASE);
+        if (free) {
             return;
         }
     }
 }
 
+void real_unloaded(void)
+{
+    __atomic_add_fetch(&unloads, 1, __ATOMIC_RELEASE);
+}
+
 void *real_by_caller(const char *name, const void *caller)
 {
+    uint32_t now = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
     const struct link_map *map = object_of(caller);
     void *function = NULL;
 
     if (map == NULL) {
         return resolve(NULL, name);
     }
-    if (!recall(map, name, &function)) {
+    if (!recall(map, name, now, &function)) {
         function = resolve(map, name);
-        remember(map, name, function);
+        remember(map, name, now, function);
     }
     return function;
 }
@@ -142,7 +179,7 @@ void *real_beside(const char *name, const void *function)
     }
     void *found = dlsym(handle, name);
 
-    dlclose(handle);
+    real_dlclose(handle);
     return found != NULL && object_of(found) == map ? found : NULL;
 }
 
@@ -176,4 +213,74 @@ struct real_range real_range_of(const void *address)
 
     (void)dl_iterate_phdr(find_range, &range);
     return range;
+}
+
+/* ---- what is loaded ----------------------------------------------------------------------------------------------- */
+
+bool real_defines(const void *address, const char *name)
+{
+    const void *found = dlsym(RTLD_DEFAULT, name);
+
+    return found != NULL && object_of(found) == object_of(address);
+}
+
+static int is_named(struct dl_phdr_info *info, size_t size, void *name)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+
+    (void)size;
+    return strcmp(slash != NULL ? slash + 1 : info->dlpi_name, name) == 0;
+}
+
+bool real_is_loaded(const char *name)
+{
+    union { /* the loader's function wants it without const */
+        const char *in;
+        void *out;
+    } text = {.in = name};
+
+    return dl_iterate_phdr(is_named, text.out) != 0;
+}
+
+/* The library's own, by the linker; so is _DYNAMIC. */
+extern __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
+
+uint16_t real_machine(void)
+{
+    return __ehdr_start.e_machine;
+}
+
+/* Most loaders have put addresses into the dynamic section, some leave what the file says. */
+static const void *own_table(int64_t tag)
+{
+    uintptr_t base = (uintptr_t)&__ehdr_start;
+
+    for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == tag) {
+            return (const void *)(entry->d_un.d_ptr < base ? base + entry->d_un.d_ptr : entry->d_un.d_ptr);
+        }
+    }
+    return NULL;
+}
+
+const char *real_export(size_t index)
+{
+    const uint32_t *hash = own_table(DT_GNU_HASH); /* buckets, first symbol, words of bloom, shift; bloom; buckets; chains */
+    const ElfW(Sym) *symbols = own_table(DT_SYMTAB);
+    const char *strings = own_table(DT_STRTAB);
+
+    if (hash == NULL || symbols == NULL || strings == NULL) {
+        return NULL;
+    }
+    const uint32_t *buckets = hash + 4 + hash[2] * (sizeof(ElfW(Addr)) / sizeof *hash);
+    const uint32_t *chains = buckets + hash[0];
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < hash[0]; i++) {
+        last = buckets[i] > last ? buckets[i] : last;
+    }
+    while (last >= hash[1] && (chains[last - hash[1]] & 1) == 0) {
+        last++;
+    }
+    return index <= UINT32_MAX && hash[1] + index <= last ? strings + symbols[hash[1] + index].st_name : NULL;
 }

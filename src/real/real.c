@@ -67,6 +67,13 @@ static int first_prctl(int option, unsigned long a, unsigned long b, unsigned lo
 }
 real_prctl_function *real_prctl = first_prctl;
 
+REAL_JUMPS static void *first_dlopen(const char *path, int flags)
+{
+    BIND(dlopen);
+    REAL_JUMP return real_dlopen(path, flags);
+}
+__typeof__(dlopen) *real_dlopen = first_dlopen;
+
 /* ---- all at once -------------------------------------------------------------------------------------------------- */
 
 REAL_RARE void real_init(void)
@@ -78,4 +85,5 @@ REAL_RARE void real_init(void)
 #undef VARIADIC
     BIND(syscall);
     BIND(prctl);
+    BIND(dlopen);
 }

@@ -11,6 +11,7 @@
 #ifndef REAL_REAL_H
 #define REAL_REAL_H
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
@@ -53,6 +54,21 @@ extern real_syscall_function *real_syscall;
 typedef int real_prctl_function(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 extern real_prctl_function *real_prctl;
 
+/*
+ * Must be jumped to by whoever stands in for it, so that it looks for libraries where its caller's object says
+ * (hooks/loader.c). A jump: the frame is gone by then, so nothing in it may be pointed to or be checked at the end.
+ */
+#ifdef __clang__
+#define REAL_JUMPS __attribute__((no_sanitize("all"), no_instrument_function, no_stack_protector))
+#define REAL_JUMP  __attribute__((musttail))
+#else
+#define REAL_JUMPS                                                                                                     \
+    __attribute__((optimize("O2", "omit-frame-pointer", "no-stack-protector", "optimize-sibling-calls"),               \
+                   no_sanitize_address, no_sanitize_thread, no_sanitize_undefined, no_instrument_function))
+#define REAL_JUMP
+#endif
+extern __typeof__(dlopen) *real_dlopen;
+
 /* Resolves everything; idempotent. */
 void real_init(void);
 
@@ -63,6 +79,9 @@ void real_init(void);
  */
 void *real_by_caller(const char *name, const void *caller);
 
+/* An object was unloaded, perhaps: what real_by_caller() remembers holds no longer. */
+void real_unloaded(void);
+
 /* A function of the library that holds this one. NULL: it has none of that name. As real_by_caller, every time. */
 void *real_beside(const char *name, const void *function);
 
@@ -71,5 +90,17 @@ struct real_range {
     uintptr_t from, to;
 };
 struct real_range real_range_of(const void *address);
+
+/*
+ * Does the object that holds this address define that name, for everybody to see? Leaves a message for dlerror() if
+ * nobody does: for hooks of functions that set one themselves.
+ */
+bool real_defines(const void *address, const char *name);
+/* Is an object loaded whose file has this name? */
+bool real_is_loaded(const char *name);
+/* The index'th name that this library exports (which are its hooks); NULL: there are no more. */
+const char *real_export(size_t index);
+/* The e_machine of objects that can be loaded here. */
+uint16_t real_machine(void);
 
 #endif

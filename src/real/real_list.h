@@ -74,6 +74,10 @@ FIXED(int, gethostbyname2_r,
       (const char *name, int family, struct hostent *ret, char *buf, size_t len, struct hostent **result, int *error),
       (name, family, ret, buf, len, result, error))
 
+/* ---- objects ------------------------------------------------------------------------------------------------------ */
+
+FIXED(int, dlclose, (void *handle), (handle))
+
 /* ---- what state and log need, never hooked ------------------------------------------------------------------------ */
 
 VARIADIC(int, open, (const char *path, int flags, ...), flags, unsigned, (path, flags, rest))

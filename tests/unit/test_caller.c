@@ -70,6 +70,34 @@ START_TEST(name_that_nobody_has_is_not_found)
 }
 END_TEST
 
+START_TEST(what_was_found_holds_until_an_object_is_unloaded)
+{
+    ck_assert_ptr_null(real_by_caller("inflate", address_of(of_the_program)));
+    void *handle = dlopen("libz.so.1", RTLD_LAZY | RTLD_GLOBAL);
+
+    ck_assert_ptr_nonnull(handle);
+    ck_assert_ptr_null(real_by_caller("inflate", address_of(of_the_program)));
+    real_unloaded();
+    ck_assert_ptr_eq(real_by_caller("inflate", address_of(of_the_program)), dlsym(handle, "inflate"));
+}
+END_TEST
+
+START_TEST(room_is_made_by_unloading)
+{
+    static char names[200][4];
+
+    for (size_t i = 0; i < 200; i++) {
+        memcpy(names[i], (char[]){'~', (char)('a' + i / 15), (char)('a' + i % 15), '\0'}, 4);
+        real_unloaded();
+        ck_assert_ptr_null(real_by_caller(names[i], address_of(of_the_program)));
+    }
+    /* Had there been no room for it, it would be found now. */
+    ck_assert_ptr_null(real_by_caller("inflate", address_of(of_the_program)));
+    ck_assert_ptr_nonnull(dlopen("libz.so.1", RTLD_LAZY | RTLD_GLOBAL));
+    ck_assert_ptr_null(real_by_caller("inflate", address_of(of_the_program)));
+}
+END_TEST
+
 START_TEST(caller_that_lies_nowhere_is_bound_as_the_program_is)
 {
     int here = 0;
@@ -130,6 +158,8 @@ int main(void)
         library_that_was_loaded_unseen_gets_its_own,
         what_was_found_stays_loaded,
         name_that_nobody_has_is_not_found,
+        what_was_found_holds_until_an_object_is_unloaded,
+        room_is_made_by_unloading,
         caller_that_lies_nowhere_is_bound_as_the_program_is,
         beside_a_function_are_those_of_its_own_library,
         range_holds_the_whole_object_and_no_other,
