@@ -39,6 +39,9 @@ HOOK ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 HOOK int sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags)
 {
     uint64_t mark = fd_mark(fd);
+    if (mark != 0 && !traffic_ask(fd, mark, NULL, 0)) {
+        return -1;
+    }
     int result = real_sendmmsg(fd, msgs, count, flags);
     if (mark != 0 && result > 0) {
         traffic_sent_unseen(fd, mark);
@@ -70,6 +73,9 @@ HOOK ssize_t writev(int fd, const struct iovec *iov, int count)
 HOOK ssize_t sendfile(int out, int in, off_t *offset, size_t count)
 {
     uint64_t mark = fd_mark(out);
+    if (mark != 0 && !traffic_ask(out, mark, NULL, 0)) {
+        return -1;
+    }
     ssize_t result = real_sendfile(out, in, offset, count);
     if (mark != 0 && result > 0) {
         traffic_sent_unseen(out, mark);
@@ -80,6 +86,9 @@ HOOK ssize_t sendfile(int out, int in, off_t *offset, size_t count)
 HOOK ssize_t sendfile64(int out, int in, off64_t *offset, size_t count)
 {
     uint64_t mark = fd_mark(out);
+    if (mark != 0 && !traffic_ask(out, mark, NULL, 0)) {
+        return -1;
+    }
     ssize_t result = real_sendfile64(out, in, offset, count);
     if (mark != 0 && result > 0) {
         traffic_sent_unseen(out, mark);
@@ -91,6 +100,9 @@ HOOK ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, si
 {
     uint64_t from = fd_mark(in);
     uint64_t to = fd_mark(out);
+    if (to != 0 && !traffic_ask(out, to, NULL, 0)) {
+        return -1;
+    }
     ssize_t result = real_splice(in, in_offset, out, out_offset, len, flags);
     if (from != 0 && result > 0) {
         traffic_received_unseen(in, from);

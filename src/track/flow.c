@@ -100,7 +100,9 @@ struct flow *flow_new(uint64_t *mark)
     }
     uint32_t generation = flow->generation + 1;
     __atomic_store_n(&flow->busy, 1, __ATOMIC_RELAXED);
-    flow->missed = flow->abandoned = 0;
+    __atomic_store_n(&flow->missed, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&flow->abandoned, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&flow->look, true, __ATOMIC_RELAXED);
     memset(&flow->holders, 0, sizeof *flow - offsetof(struct flow, holders));
     flow->number = number;
     flow->holders = 1;
@@ -116,10 +118,16 @@ static bool has_told_all(const struct flow *flow)
            (flow->stage == FLOW_ENDED || (flow->stage == FLOW_OPEN && flow->exchange.over));
 }
 
+void flow_note_look(struct flow *flow)
+{
+    bool look = flow->stage == FLOW_CONDEMNED || exchange_wants_request(&flow->exchange);
+    __atomic_store_n(&flow->look, look, __ATOMIC_RELAXED);
+}
+
 void flow_leave(struct flow *flow, int fd, uint64_t mark)
 {
     bool done = has_told_all(flow);
-    flow->look = flow->stage == FLOW_CONDEMNED || exchange_wants_request(&flow->exchange);
+    flow_note_look(flow);
     flow_unlock(flow);
     if (done && fd_replace(fd, mark, mark & FD_KIND)) {
         flow_forget(mark);

@@ -31,21 +31,21 @@ struct flow {
     uint32_t busy;       /* 1: being changed */
     uint32_t missed;     /* something went by unseen */
     uint32_t generation; /* of its use: what a mark must say */
+    bool look;           /* what is written next has to be looked at first */
     uint32_t abandoned;  /* descriptors that let go while it was busy */
-    uint32_t holders;    /* descriptors that point to it */
+    uint32_t next;       /* of the list of unused ones */
+    uint32_t holders;    /* descriptors that point to it; it and all below is empty when a flow begins */
     uint8_t stage;       /* enum flow_stage */
     bool undecided;      /* its address has names of several providers: gated at its first request */
     bool receiving;      /* the client has tried to read since the last request began */
     bool drained;        /* and has read all there was */
     bool pending;        /* connect came back, and said that it goes on */
     bool finished_out;   /* the client has shut its side down */
-    bool look;           /* what is written next has to be looked at first */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */
     uint64_t moved;      /* ns: the last byte, or the connect */
     struct call call;
     struct exchange exchange;
     uint32_t number; /* in the pool */
-    uint32_t next;   /* of the list of unused ones */
     uint64_t cookie; /* of the socket; 0: unknown */
     uint64_t opened; /* ns: when connect was called, then when it was found established */
     uint64_t began;  /* ns: the request under way */
@@ -78,7 +78,7 @@ static inline struct flow *flow_of(uint64_t mark)
 static inline bool flow_looks(uint64_t mark)
 {
     const struct flow *flow = flow_of(mark);
-    return flow != NULL && flow->look;
+    return flow != NULL && __atomic_load_n(&flow->look, __ATOMIC_RELAXED);
 }
 
 /*
@@ -132,6 +132,8 @@ static inline void flow_unlock(struct flow *flow)
     flow_let_go(flow);
 }
 
+/* Notes whether what is written next has to be looked at: after its exchange or stage has moved. */
+void flow_note_look(struct flow *flow);
 /* Unlocks; a descriptor whose flow has nothing more to tell is not followed any longer. */
 void flow_leave(struct flow *flow, int fd, uint64_t mark);
 /* A new one, locked, held by one descriptor; *mark is what is to be put into the table. NULL: none is to be had. */
@@ -182,7 +184,7 @@ void connect_error_read(int fd, uint64_t mark, int error);
 
 struct iovec;
 
-/* Before the real call writes: false is a refusal, with errno set. */
+/* Before the real call writes: false is a refusal, with errno set. No vectors: what is written is not to be seen. */
 bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count);
 /* After it wrote `result` bytes of them (-1: errno). Returns result, errno untouched. */
 ssize_t traffic_sent(int fd, uint64_t mark, const struct iovec *iov, size_t count, ssize_t result);

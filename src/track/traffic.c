@@ -139,7 +139,7 @@ bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count)
         } else if (flow->stage != FLOW_ENDED && flow->ahead == 0 && exchange_wants_request(&flow->exchange)) {
             pass = look_ahead(flow, iov, count) || !refuse(flow, fd);
         }
-        flow->look = flow->stage == FLOW_CONDEMNED || exchange_wants_request(&flow->exchange);
+        flow_note_look(flow);
         flow_unlock(flow);
     }
     errno = pass ? saved : ECONNRESET;
