@@ -26,6 +26,7 @@ class Client:
     sends: int = 1  # how often it sends, by itself, a request that was reset
     connects: int = 1  # how often it tries, by itself, a connection that was refused
     first_only: bool = False  # of a name's addresses it tries but the first
+    secure: str = "connection"  # what is seen over TLS: each `transfer` with its status, or each connection; None: no TLS
 
     def missing(self):
         """Why it cannot be run here, or None."""
@@ -50,14 +51,14 @@ class Client:
 
 
 HTTP_CLIENTS = [
-    Client("curl", ("sh", "curl.sh"), needs="curl"),
+    Client("curl", ("sh", "curl.sh"), needs="curl", secure="transfer"),
     Client("wget", ("sh", "wget.sh"), needs="wget"),
     Client("git", ("sh", "git.sh"), needs="git", keeps=False),
     Client("Python http.client", (PYTHON, "http_client.py")),
     Client("Python requests", (PYTHON, "python_requests.py"), module="requests"),
     Client("Python httpx", (PYTHON, "python_httpx.py"), module="httpx"),
     Client("Python aiohttp", (PYTHON, "python_aiohttp.py"), module="aiohttp"),
-    Client("pycurl", (PYTHON, "python_pycurl.py"), module="pycurl"),
+    Client("pycurl", (PYTHON, "python_pycurl.py"), module="pycurl", secure="transfer"),
     Client("Perl LWP", ("perl", "lwp.pl")),
     Client("Ruby net/http", ("ruby", "net_http.rb")),
     Client("PHP streams", ("php", "streams.php"), keeps=False),
@@ -65,7 +66,7 @@ HTTP_CLIENTS = [
     Client("Node fetch", ("node", "fetch.js")),
     Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), sends=2, first_only=True),
     Client("Java HttpClient", ("javac", "HttpClient.java"), sends=2, connects=2, first_only=True),
-    Client("Rust std", ("rustc", "std.rs")),
+    Client("Rust std", ("rustc", "std.rs"), secure=None),
 ]
 
 # What clients say in their own words, and what it means.
@@ -202,3 +203,26 @@ OPAQUE_CLIENTS = [
     OpaqueClient("redis-cli", ("sh", "redis.sh"), "redis-cli", opaque.redis, "PONG", connects=5, resets=4, first_only=True, timeout=False),
     OpaqueClient("psql", ("sh", "psql.sh"), "psql", opaque.postgres, "SET"),
 ]  # fmt: skip
+
+
+# ---- the matrix as the README has it: rows that the tests hold true -----------------------------------------------------
+
+SECURE = {"transfer": "requests, status", "connection": "connections", None: "-"}
+
+
+def table():
+    rows = [("client", "connections", "requests", "status", "over TLS")]
+    for client in HTTP_CLIENTS:
+        note = " (tries one address of a name)" if client.first_only else ""
+        rows.append((client.name + note, "yes", "yes", "yes", SECURE[client.secure]))
+    for proxy in PROXIES:
+        note = " (takes one address of a name)" if proxy.first_only else ""
+        rows.append((f"{proxy.name}, as a proxy{note}", "yes", "yes", "yes", "not tried"))
+    for client in OPAQUE_CLIENTS:
+        rows.append((client.name, "yes", "the first on each", "no", "not tried"))
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(), end="")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness import wait_for
-from matrix import FAULTS, FIRST, HTTP_CLIENTS, OPAQUE_CLIENTS, PROXIES, SECOND, said
+from harness import ROOT, wait_for
+from matrix import FAULTS, FIRST, HTTP_CLIENTS, OPAQUE_CLIENTS, PROXIES, SECOND, said, table
 from opaque import Opaque
 from proxies import Front, start_proxy
 
@@ -160,3 +160,11 @@ def test_opaque_client_server_and_status_agree(guest, opaque, compiled, client, 
     calls = {"refused": client.connects, "reset": client.resets}.get(fault.says, 1)
     assert server.requests == (calls if fault.reaches else 0)
     counted(guest, calls, fault.outcome, fault.kind, before=known)
+
+
+# ---- what the README says of it -------------------------------------------------------------------------------------------
+
+
+def test_readme_has_the_matrix_as_it_was_tested():
+    """Mend it with what `python3 tests/e2e/matrix.py` prints."""
+    assert table() in (ROOT / "README.md").read_text()

@@ -17,7 +17,8 @@ class SecureProvider:
         certificate, key = directory / "cert.pem", directory / "key.pem"
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-             "-subj", "/CN=acme.test", "-keyout", key, "-out", certificate],
+             "-subj", "/CN=acme.test", "-addext", "subjectAltName=DNS:acme.test",
+             "-addext", "basicConstraints=critical,CA:true", "-keyout", key, "-out", certificate],
             check=True, capture_output=True,
         )  # fmt: skip
         self.status, self.requests, self.faulty = 200, 0, 0

@@ -13,7 +13,9 @@ class UrlConnection {
             try {
                 int status = connection.getResponseCode();
                 try (InputStream body = status < 400 ? connection.getInputStream() : connection.getErrorStream()) {
-                    body.readAllBytes();
+                    if (body != null) {
+                        body.readAllBytes();
+                    }
                 }
                 System.out.println(status);
             } catch (IOException error) {

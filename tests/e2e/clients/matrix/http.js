@@ -1,5 +1,5 @@
-const http = require('http');
 const [url, count, seconds] = [process.argv[2], +process.argv[3], +process.argv[4]];
+const http = require(url.split(':')[0]);
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 
 const get = (i) => new Promise((done) => {
