@@ -214,6 +214,7 @@ def table():
     rows = [("client", "connections", "requests", "status", "over TLS")]
     for client in HTTP_CLIENTS:
         note = " (tries one address of a name)" if client.first_only else ""
+        note = note or ("" if client.keeps else " (a connection each)")
         rows.append((client.name + note, "yes", "yes", "yes", SECURE[client.secure]))
     for proxy in PROXIES:
         note = " (takes one address of a name)" if proxy.first_only else ""
