@@ -36,8 +36,8 @@ def test_tripped_breaker_is_tripped_for_later_processes_and_other_programs(acme,
         refused["copy"] += done.stdout == "connect ECONNREFUSED\n"
         done = acme.run(CALL, "--threads", 4, "--how", "poll", "acme.test", provider.port)
         refused["threads"] += done.stdout.count("connect ECONNREFUSED") >= 3
-    # At most a probe or two went through
-    assert all(count >= 3 for count in refused.values()), refused
+    # A probe now and then went through, whoever came first when it was due
+    assert all(refused.values()) and sum(refused.values()) >= 12, refused
 
 
 def test_private_state_is_not_shared_and_nobody_leaves_a_file(acme, provider):
