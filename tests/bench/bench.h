@@ -1,6 +1,6 @@
 /*
- * What the benchmarks share: a clock and a median. Rounds take turns between what is compared, so that a machine whose
- * speed drifts does not favour one side.
+ * What the benchmarks share: a clock and order statistics. Rounds take turns between what is compared, so that a machine
+ * whose speed drifts does not favour one side.
  */
 #ifndef BENCH_BENCH_H
 #define BENCH_BENCH_H
@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
-
-#define BENCH_ROUNDS 7
 
 static inline uint64_t bench_now(void)
 {
@@ -25,10 +23,21 @@ static inline int bench_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static inline double bench_median(double *values, int count)
+// The value below which a share of num/den of them lie.
+static inline double bench_rank(double *values, int count, int num, int den)
 {
     qsort(values, (size_t)count, sizeof *values, bench_compare);
-    return values[count / 2];
+    return values[count * num / den];
+}
+
+static inline double bench_median(double *values, int count)
+{
+    return bench_rank(values, count, 1, 2);
+}
+
+static inline double bench_quartile(double *values, int count)
+{
+    return bench_rank(values, count, 1, 4);
 }
 
 #endif
