@@ -149,7 +149,7 @@ $(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/.flags
 	$(call say,CC)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)
 
-support: $(SUPPORT) $(CLIENTS) $(EXAMPLES)
+support: $(SUPPORT) $(CLIENTS) $(EXAMPLES) $(BENCH)
 
 unit: $(BUILD)/.packages-unit $(UNIT_TESTS) ## the unit tests alone
 	@tests/run --build $(BUILD) unit
