@@ -162,7 +162,8 @@ struct prebreak_breaker {
 struct prebreak_slot {
     prebreak_word ready; /* the identity, once name and settings are whole */
     prebreak_word flags; /* PREBREAK_SLOT_* */
-    prebreak_word spare[6];
+    prebreak_word refused_told; /* CLOCK_MONOTONIC ns: when a refusal was last kept as an event */
+    prebreak_word spare[5];
     char name[PREBREAK_NAME];
     struct prebreak_settings settings;
     struct prebreak_breaker breaker;

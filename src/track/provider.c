@@ -254,7 +254,8 @@ static void put(struct state *state, struct event *event)
     pthread_setcancelstate(cancel, NULL);
 }
 
-static void tell(struct state *state, enum event_what what, const char *name, enum prebreak_policy policy,
+/* kept: in the region's ring too, and not only in the log. */
+static void tell(struct state *state, bool kept, enum event_what what, const char *name, enum prebreak_policy policy,
                  const struct breaker_change *change)
 {
     struct event event;
@@ -264,13 +265,13 @@ static void tell(struct state *state, enum event_what what, const char *name, en
     }
     event.policy = policy;
     event.mode = process_mode(state);
-    put(state, &event);
+    put(kept ? state : NULL, &event);
 }
 
 void provider_tell(const struct provider *provider, const struct breaker_change *change)
 {
     if (change->from != change->to) {
-        tell(provider->state, EVENT_PHASE, provider->name, provider->settings.breaker.policy, change);
+        tell(provider->state, true, EVENT_PHASE, provider->name, provider->settings.breaker.policy, change);
     }
 }
 
@@ -281,8 +282,22 @@ void provider_tell_slot(struct state *state, int slot, const struct breaker_chan
     char name[PREBREAK_NAME];
     if (change->from != change->to && state_name(state, slot, name) &&
         state_breaker(state, slot, NULL, &settings, &breaker)) {
-        tell(state, EVENT_PHASE, name, settings.policy, change);
+        tell(state, true, EVENT_PHASE, name, settings.policy, change);
     }
+}
+
+#define REFUSED_EVERY_NS (10 * SECOND_NS)
+
+/*
+ * Is this refusal to be kept in the ring? Of each provider the first since its breaker changed, then one in ten seconds:
+ * a thousand one-shot processes that are refused, each once, must not push the changes of phase out of it.
+ */
+static bool refused_kept(const struct provider *provider, uint64_t since, uint64_t now)
+{
+    prebreak_word *word = &provider->state->region->slot[provider->slot].refused_told;
+    uint64_t last = __atomic_load_n(word, __ATOMIC_RELAXED);
+    bool due = last < since || last > now || now - last >= REFUSED_EVERY_NS;
+    return due && __atomic_compare_exchange_n(word, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 void provider_tell_refused(struct provider *provider)
@@ -304,5 +319,6 @@ void provider_tell_refused(struct provider *provider)
         .refused = (uint32_t)view.refused,
         .drop = (uint32_t)(view.drop * 65535),
     };
-    tell(provider->state, EVENT_REFUSED, provider->name, provider->settings.breaker.policy, &change);
+    bool kept = refused_kept(provider, view.since, clock);
+    tell(provider->state, kept, EVENT_REFUSED, provider->name, provider->settings.breaker.policy, &change);
 }

@@ -41,7 +41,7 @@ bool provider_has_unix(void);
 /* Tells a change of phase, if it is one, as an event: of a provider, or of whatever stands in a slot. */
 void provider_tell(const struct provider *provider, const struct breaker_change *change);
 void provider_tell_slot(struct state *state, int slot, const struct breaker_change *change);
-/* Tells that a call was refused: once in a process and generation. */
+/* Tells that a call was refused: once in a process and generation; the region keeps fewer of them than the log. */
 void provider_tell_refused(struct provider *provider);
 
 #endif

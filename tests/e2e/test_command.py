@@ -112,6 +112,19 @@ def test_events_tell_the_trip_the_refusal_and_the_recovery(acme, provider):
         assert not any("GET" in line or "/secret" in line for line in lines)
 
 
+def test_many_refused_processes_do_not_push_the_change_of_phase_out(acme, provider):
+    log = acme.directory / "log"
+    acme.settings["PREBREAK_LOG"] = log
+    acme.prebreak("state", "--recreate")
+    acme.prebreak("hold", "acme", "open")
+    for _ in range(30):
+        assert Running(acme, provider.port).call() == "connect ECONNREFUSED"
+    # Everybody who was refused is in the log; the region keeps one in ten seconds
+    assert log.read_text().count("event=refused") == 30
+    kept = acme.prebreak("events").stdout
+    assert 1 <= kept.count("event=refused") <= 9 and "event=hold" in kept
+
+
 def test_log_in_json_is_json(acme, provider):
     acme.settings["PREBREAK_LOG_FORMAT"] = "json"
     acme.run(CALL, "127.0.0.1", provider.port)
