@@ -66,7 +66,7 @@ say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(patsubst $(BUILD)/%,%,$@))
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all demo test unit e2e bench fuzz asan tsan lint format install uninstall clean help support FORCE
+.PHONY: all demo test unit e2e harmless bench fuzz asan tsan lint format install uninstall clean help support FORCE
 
 all: $(BUILD)/.packages-all ## build the library and the command
 	@$(MAKE) --no-print-directory build
@@ -161,6 +161,10 @@ test: $(BUILD)/.packages-test ## the whole suite; ends with "N passed, N failed"
 e2e: $(BUILD)/.packages-test ## the end-to-end tests alone (T='words' picks some, as pytest -k)
 	@$(MAKE) --no-print-directory build support
 	@tests/run --build $(BUILD) e2e $(if $(T),-k '$(T)')
+
+harmless: $(BUILD)/.packages-test ## CPython's own tests, with prebreak and without: the same, test by test (ten minutes)
+	@$(MAKE) --no-print-directory build
+	@tests/e2e/harmless --build $(BUILD)
 
 demo: $(BUILD)/.packages-demo ## a stock curl before a provider that goes bad and comes back, with and without prebreak
 	@$(MAKE) --no-print-directory build support
