@@ -324,13 +324,14 @@ static void follow_file(void)
     if (trouble == config_file_unsteady) { /* somebody is writing: at the next look */
         return;
     }
-    __atomic_store_n(&tried, state, __ATOMIC_RELAXED);
     if (trouble != NULL) {
         complain_of_file(trouble);
-        return;
+    } else {
+        publish(file.bytes, file.length);
+        config_file_drop(&file);
     }
-    publish(file.bytes, file.length);
-    config_file_drop(&file);
+    /* Last: another thread that starts meanwhile must not take it for done, and go without the file. */
+    __atomic_store_n(&tried, state, __ATOMIC_RELAXED);
 }
 
 /* ---- off files ---------------------------------------------------------------------------------------------------- */

@@ -77,6 +77,12 @@ static void get_host(char host[NAMES_HOST], const uint64_t *from)
     host[NAMES_HOST - 1] = '\0';
 }
 
+static size_t count_of(const uint64_t *count, size_t most)
+{
+    uint64_t found = get(count);
+    return found < most ? (size_t)found : most;
+}
+
 static uint64_t hash_host(const char *host)
 {
     return process_hash(host, strlen(host));
@@ -112,12 +118,21 @@ void names_prepare(void)
     (void)get_tables(true);
 }
 
+/*
+ * Turns given to a writer that is at it: it needs a few hundred instructions, and without the name a call would belong
+ * to nobody. No more than that, since it may be what a signal handler interrupted.
+ */
+#define TURNS 200
+
 /* Makes a sequence odd. False: somebody of this process is at it; one of our parent's never comes back. */
 static bool claim(uint64_t *sequence, uint64_t *writer)
 {
     uint64_t now = __atomic_load_n(sequence, __ATOMIC_ACQUIRE);
-    if (now % 2 != 0 && get(writer) == process_forks()) {
-        return false;
+    for (unsigned turn = 0; now % 2 != 0 && get(writer) == process_forks(); turn++) {
+        if (turn == TURNS) {
+            return false;
+        }
+        now = __atomic_load_n(sequence, __ATOMIC_ACQUIRE);
     }
     uint64_t odd = now % 2 != 0 ? now + 2 : now + 1;
     if (!__atomic_compare_exchange_n(sequence, &now, odd, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -192,10 +207,26 @@ static void to_front(struct entry *entry, const char *host, uint64_t hash)
     put_host(entry->host[0], host);
 }
 
+/* Is the name the entry's latest already? Then it is not written again: threads that read it would miss it meanwhile. */
+static bool is_latest(const struct entry *entry, const struct address *address, const char *host, uint64_t hash)
+{
+    char known[NAMES_HOST];
+    uint64_t began = __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
+    if (get(&entry->count) == 0 || get(&entry->hash[0]) != hash || !is_of(entry, address)) {
+        return false;
+    }
+    get_host(known, entry->host[0]);
+    return strcmp(known, host) == 0 && unchanged(&entry->sequence, began);
+}
+
 static void note_address(struct tables *in, const struct address *address, const char *host, uint64_t hash)
 {
     struct entry *set = set_of(in, address);
     struct entry *entry = find(address);
+    if (entry != NULL && is_latest(entry, address, host, hash)) {
+        put(&entry->used, process_now());
+        return;
+    }
     if (entry == NULL) {
         entry = &set[0];
         for (unsigned i = 1; i < WAYS; i++) {
@@ -219,22 +250,51 @@ static void note_address(struct tables *in, const struct address *address, const
     publish(&entry->sequence);
 }
 
-static void note_name(struct tables *in, uint64_t hash, const struct address *addresses, size_t count)
+/* The addresses' hashes, each once; how many. */
+static size_t hash_all(const struct address *addresses, size_t count, uint32_t hashes[NAMES_ADDRESSES])
 {
-    struct resolution *resolution = &in->resolution[hash % RESOLUTIONS];
-    if (!claim(&resolution->sequence, &resolution->writer)) {
-        return;
-    }
-    uint64_t noted = 0;
+    size_t noted = 0;
     for (size_t i = 0; i < count && noted < NAMES_ADDRESSES; i++) {
         uint32_t address = names_address_hash(&addresses[i]);
         bool known = false;
-        for (uint64_t j = 0; j < noted; j++) {
-            known = known || get(&resolution->address[j]) == address;
+        for (size_t j = 0; j < noted; j++) {
+            known = known || hashes[j] == address;
         }
         if (!known) {
-            put(&resolution->address[noted++], address);
+            hashes[noted++] = address;
         }
+    }
+    return noted;
+}
+
+/* The hashes of the addresses that a name was resolved to last; how many, 0: not known. */
+static size_t read_name(const struct resolution *resolution, uint64_t hash, uint32_t hashes[NAMES_ADDRESSES])
+{
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        uint64_t began = __atomic_load_n(&resolution->sequence, __ATOMIC_ACQUIRE);
+        size_t count = count_of(&resolution->count, NAMES_ADDRESSES);
+        for (size_t i = 0; i < count; i++) {
+            hashes[i] = (uint32_t)get(&resolution->address[i]);
+        }
+        bool same = get(&resolution->hash) == hash;
+        if (unchanged(&resolution->sequence, began)) {
+            return same ? count : 0;
+        }
+    }
+    return 0;
+}
+
+static void note_name(struct tables *in, uint64_t hash, const struct address *addresses, size_t count)
+{
+    struct resolution *resolution = &in->resolution[hash % RESOLUTIONS];
+    uint32_t fresh[NAMES_ADDRESSES], known[NAMES_ADDRESSES];
+    size_t noted = hash_all(addresses, count, fresh);
+    if ((read_name(resolution, hash, known) == noted && memcmp(fresh, known, noted * sizeof *fresh) == 0) ||
+        !claim(&resolution->sequence, &resolution->writer)) {
+        return;
+    }
+    for (size_t i = 0; i < noted; i++) {
+        put(&resolution->address[i], fresh[i]);
     }
     put(&resolution->hash, hash);
     put(&resolution->count, noted);
@@ -285,63 +345,63 @@ static size_t latest_in(const struct entry *entry, size_t count)
     return 0;
 }
 
-static size_t count_of(const uint64_t *count, size_t most)
-{
-    uint64_t found = get(count);
-    return found < most ? (size_t)found : most;
-}
-
 size_t names_of(const struct address *address, size_t index, char host[NAMES_HOST])
 {
-    const struct entry *entry = find(address);
-    if (entry == NULL) {
-        return 0;
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        const struct entry *entry = find(address);
+        if (entry == NULL) {
+            return 0;
+        }
+        uint64_t began = __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
+        size_t count = count_of(&entry->count, NAMES_PER_ADDRESS);
+        if (index < count) {
+            size_t first = latest_in(entry, count);
+            size_t from = index == 0 ? first : (index <= first ? index - 1 : index);
+            get_host(host, entry->host[from]);
+        }
+        bool same = is_of(entry, address);
+        if (unchanged(&entry->sequence, began)) {
+            return same ? count : 0;
+        }
     }
-    uint64_t began = __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
+    return 0;
+}
+
+static bool has(const struct entry *entry, const char *host, uint64_t hash)
+{
     size_t count = count_of(&entry->count, NAMES_PER_ADDRESS);
-    if (index < count) {
-        size_t first = latest_in(entry, count);
-        size_t from = index == 0 ? first : (index <= first ? index - 1 : index);
-        get_host(host, entry->host[from]);
+    for (size_t i = 0; i < count; i++) {
+        char known[NAMES_HOST];
+        if (get(&entry->hash[i]) == hash) {
+            get_host(known, entry->host[i]);
+            if (strcmp(known, host) == 0) {
+                return true;
+            }
+        }
     }
-    bool same = is_of(entry, address);
-    return same && unchanged(&entry->sequence, began) ? count : 0;
+    return false;
 }
 
 bool names_has(const struct address *address, const char *host)
 {
-    const struct entry *entry = find(address);
-    if (entry == NULL) {
-        return false;
-    }
     uint64_t hash = hash_host(host);
-    uint64_t began = __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
-    size_t count = count_of(&entry->count, NAMES_PER_ADDRESS);
-    bool has = false;
-    for (size_t i = 0; i < count && !has; i++) {
-        char known[NAMES_HOST];
-        if (get(&entry->hash[i]) == hash) {
-            get_host(known, entry->host[i]);
-            has = strcmp(known, host) == 0;
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        const struct entry *entry = find(address);
+        if (entry == NULL) {
+            return false;
+        }
+        uint64_t began = __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE);
+        bool found = has(entry, host, hash) && is_of(entry, address);
+        if (unchanged(&entry->sequence, began)) {
+            return found;
         }
     }
-    has = has && is_of(entry, address);
-    return has && unchanged(&entry->sequence, began);
+    return false;
 }
 
 size_t names_addresses(const char *host, uint32_t hashes[NAMES_ADDRESSES])
 {
     struct tables *in = get_tables(false);
-    if (in == NULL) {
-        return 0;
-    }
     uint64_t hash = hash_host(host);
-    const struct resolution *resolution = &in->resolution[hash % RESOLUTIONS];
-    uint64_t began = __atomic_load_n(&resolution->sequence, __ATOMIC_ACQUIRE);
-    size_t count = count_of(&resolution->count, NAMES_ADDRESSES);
-    for (size_t i = 0; i < count; i++) {
-        hashes[i] = (uint32_t)get(&resolution->address[i]);
-    }
-    bool same = get(&resolution->hash) == hash;
-    return same && unchanged(&resolution->sequence, began) ? count : 0;
+    return in != NULL ? read_name(&in->resolution[hash % RESOLUTIONS], hash, hashes) : 0;
 }

@@ -48,10 +48,18 @@ static bool take_name(const struct flow *flow, struct provider **provider)
     return target_named(&flow->address, &name, provider);
 }
 
+/* Two threads that meet a provider at the same time may each have made an entry for it. */
+static bool same_key(const struct provider *one, const struct provider *other)
+{
+    return one == other || (one != NULL && other != NULL && one->breaker.words == other->breaker.words);
+}
+
 /* The call goes on under another key: what was begun under the old one says nothing of it. False: refused there. */
 static bool move(struct flow *flow, struct provider *provider)
 {
-    if (provider == flow->provider && !flow->undecided) {
+    if (!flow->undecided && same_key(provider, flow->provider)) {
+        flow->provider = provider;
+        flow->call.provider = flow->call.provider != NULL ? provider : NULL;
         return true;
     }
     call_neutral(&flow->call);
