@@ -96,9 +96,12 @@ int descriptor_copied(int from, int to)
     if (__builtin_expect((mark | old) == 0, 1) || to < 0 || from == to) {
         return to;
     }
+    if (((mark | old) & FD_FLOW) == 0) {
+        fd_replace(to, old, 0); /* of its kind we are not sure: this may be a child of vfork, and the table its parent's */
+        return to;
+    }
     int saved = errno;
-    bool followed = (mark & FD_FLOW) != 0 || (old & FD_FLOW) != 0;
-    if (!followed || process_is_own()) {
+    if (process_is_own()) {
         flow_hold(mark);
         if (!fd_put(to, mark) && (mark & FD_FLOW) != 0) {
             flow_forget(mark);

@@ -43,6 +43,14 @@ def test_descriptors_are_copied_closed_and_used_again_as_ever(both):
     assert both(BUILD / "clients" / "descriptors")[:2] == ["descriptors are what they were", "and threads may race"]
 
 
+def test_child_of_vfork_does_not_make_a_call_of_a_datagram(guarded, provider):
+    guarded.settings["PREBREAK_PROVIDERS"] = "acme 127.0.0.1"
+    done = guarded.run(BUILD / "clients" / "descriptors", "vfork", provider.port)
+    assert (done.stdout, done.returncode) == ("", 0)
+    total = guarded.status("acme")["total"]
+    assert (total["calls"], total["ok"]) == (2, 2)
+
+
 def test_signals_cancellation_and_jumps_go_through_the_hooks_unharmed(both):
     assert both(BUILD / "clients" / "storm")[3] == "and back out of it"
 

@@ -2,7 +2,8 @@
  * Descriptors that are copied, handed on, closed behind everybody's back and used again, by all the means there are. What
  * is said must be the same with prebreak and without.
  *
- *   descriptors      everything at once; the connections are its own
+ *   descriptors             everything at once; the connections are its own
+ *   descriptors vfork PORT  a child of vfork mixes up what a datagram socket and a stream are; then two calls
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -303,8 +304,35 @@ static void races(void)
     pthread_join(server, NULL);
 }
 
-int main(void)
+static int after_vfork(in_port_t port)
 {
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int stream = socket(AF_INET, SOCK_STREAM, 0);
+    int datagram = socket(AF_INET, SOCK_DGRAM, 0);
+    char bytes[1000];
+    pid_t child = vfork();
+    if (child == 0) {
+        int copy = dup(datagram);
+        dup2(stream, datagram);
+        dup2(copy, stream);
+        _exit(0);
+    }
+    ended_well(child);
+    CHECK(connect(datagram, (struct sockaddr *)&address, sizeof address) == 0);
+    CHECK(connect(stream, (struct sockaddr *)&address, sizeof address) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(send(stream, request, sizeof request - 1, 0) == sizeof request - 1);
+        CHECK(recv(stream, bytes, sizeof bytes, 0) > 0);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 2) {
+        return after_vfork((in_port_t)atoi(argv[2]));
+    }
     socklen_t length = sizeof listening;
     signal(SIGPIPE, SIG_IGN);
     alarm(60);
