@@ -62,6 +62,7 @@ HTTP_CLIENTS = [
     Client("Perl LWP", ("perl", "lwp.pl")),
     Client("Ruby net/http", ("ruby", "net_http.rb")),
     Client("PHP streams", ("php", "streams.php"), keeps=False),
+    Client("PHP curl", ("php", "curl.php"), secure="transfer"),
     Client("Node http", ("node", "http.js")),
     Client("Node fetch", ("node", "fetch.js")),
     Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), sends=2, first_only=True),

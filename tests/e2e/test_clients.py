@@ -86,7 +86,8 @@ def test_client_server_and_status_agree(guest, scripted, compiled, client, fault
     command = compiled(client)
     provider = scripted(client, fault)
 
-    done = guest.run(*command, f"http://acme.test:{provider.port}/", fault.requests, PATIENCE, timeout=20)
+    words = [*command, f"http://acme.test:{provider.port}/", fault.requests, PATIENCE]
+    done = guest.run(*words, timeout=20, ADDRESSES=",".join(guest.names["acme.test"]))
 
     assert [said(line) for line in done.stdout.splitlines()] == [fault.says] * fault.requests, done.stdout + done.stderr
     server = provider.report()

@@ -40,7 +40,7 @@ def test_client_server_and_status_agree_over_tls(guest, trusted, compiled, clien
     guest.names = {"acme.test": ["127.0.0.1"]}
     guest.settings["PREBREAK_PROVIDERS"] = RULE
 
-    done = guest.run(*command, f"https://acme.test:{provider.port}/", 3, 5, timeout=30, **environment)
+    done = guest.run(*command, f"https://acme.test:{provider.port}/", 3, 5, timeout=30, ADDRESSES="127.0.0.1", **environment)
 
     assert provider.requests >= 3, done.stdout + done.stderr
     if client.name != "git" or status != 200:  # git finds an empty answer good, and says nothing
