@@ -71,18 +71,19 @@ HTTP_CLIENTS = [
 ]
 
 # What clients say in their own words, and what it means.
-SAID = {
-    "refused": r"refused|prebreak: acme|ConnectException|(couldn't|failed to) connect",
-    "timeout": r"time.?out|timed out|too slow",
-    "reset": r"reset|closed|disconnect|EOF|empty reply|broken pipe|hang up|no bytes|no data|failed to open stream|reached end",
-}
+SAID = [
+    ("reset", r"reset by peer"),
+    ("refused", r"refused|prebreak: acme|ConnectException|(couldn't|failed to) connect"),
+    ("timeout", r"time.?out|timed out|too slow|deadline exceeded"),
+    ("reset", r"reset|closed|disconnect|EOF|empty reply|hang up|no bytes|no data|failed to open stream|reached end"),
+]
 
 
 def said(line):
     line = line.strip()
     if re.fullmatch(r"\d{3}", line):
         return line
-    for meaning, words in SAID.items():
+    for meaning, words in SAID:
         if re.search(words, line, re.IGNORECASE):
             return meaning
     return line
@@ -202,6 +203,7 @@ class OpaqueClient:
 
 OPAQUE_CLIENTS = [
     OpaqueClient("redis-cli", ("sh", "redis.sh"), "redis-cli", opaque.redis, "PONG", connects=5, resets=4, first_only=True, timeout=False),
+    OpaqueClient("grpcio", (PYTHON, "python_grpcio.py"), None, opaque.grpc, "OK", before=2, module="grpc"),
     OpaqueClient("psql", ("sh", "psql.sh"), "psql", opaque.postgres, "SET"),
 ]  # fmt: skip
 

@@ -25,6 +25,26 @@ def postgres(take):
         yield message(b"C", b"SET\0") + ready
 
 
+def grpc(take):
+    """HTTP/2, whose every unary call is answered with an empty message and status 0."""
+    frame = lambda kind, flags, stream, body=b"": struct.pack(">I", len(body))[1:] + struct.pack(">BBI", kind, flags, stream) + body
+    literal = lambda name, value: b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+    data, headers, settings, ack, end_stream, end_headers = 0, 1, 4, 1, 1, 4
+    take(24)  # the preface
+    yield frame(settings, 0, 0)
+    while True:
+        head = take(9)
+        length, (kind, flags, stream) = int.from_bytes(head[:3], "big"), struct.unpack(">BBI", head[3:])
+        if length:
+            take(length)
+        if kind == settings and not flags & ack:
+            yield frame(settings, ack, 0)
+        if kind == data and flags & end_stream:
+            begin = frame(headers, end_headers, stream, b"\x88" + literal(b"content-type", b"application/grpc"))
+            message = frame(data, 0, stream, bytes(5))
+            yield begin + message + frame(headers, end_headers | end_stream, stream, literal(b"grpc-status", b"0"))
+
+
 class Opaque:
     """One of these on `addresses`, all on one port; those in `refuse` do not listen."""
 
