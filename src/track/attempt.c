@@ -16,6 +16,7 @@ struct series {
     uint32_t forks;   /* of the process that it belongs to */
     uint32_t pending; /* connects under way */
     uint64_t thread;
+    uint64_t name;     /* key of name and port */
     uint64_t key;      /* of thread, name and port; 0: free */
     uint64_t at;       /* of the last failure or refusal, ns */
     uint64_t sequence; /* grows with every series: the younger of two is the one meant */
@@ -100,12 +101,18 @@ static void conclude(struct rest *rest)
 
 /* ---- beginning ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t key_of(const char *host, uint16_t port)
+static uint64_t name_key(const char *host, uint16_t port)
 {
-    uint64_t key = process_thread() * UINT64_C(0x9e3779b97f4a7c15) + port;
+    uint64_t key = port;
     for (const char *byte = host; *byte != '\0'; byte++) {
         key = (key ^ (unsigned char)*byte) * UINT64_C(0x100000001b3);
     }
+    return key;
+}
+
+static uint64_t thread_key(uint64_t name)
+{
+    uint64_t key = (name ^ (process_thread() * UINT64_C(0x9e3779b97f4a7c15))) * UINT64_C(0x100000001b3);
     key ^= key >> 31;
     return key != 0 ? key : 1;
 }
@@ -208,7 +215,7 @@ enum attempt_verdict attempt_begin(const char *host, const struct address *addre
     if (count < 2) {
         return ATTEMPT_ALONE;
     }
-    uint64_t key = key_of(host, address->port);
+    uint64_t name = name_key(host, address->port), key = thread_key(name);
     uint32_t hash = names_address_hash(address);
     enum attempt_verdict verdict;
     struct rest rest = {.call.provider = NULL};
@@ -224,6 +231,7 @@ enum attempt_verdict attempt_begin(const char *host, const struct address *addre
         one->forks = process_forks();
         one->provider = provider;
         one->thread = process_thread();
+        one->name = name;
         one->sequence = __atomic_add_fetch(&sequence, 1, __ATOMIC_RELAXED);
         one->pending = 1;
         one->outcome = PREBREAK_NEUTRAL;
@@ -254,6 +262,56 @@ void attempt_decided(const struct attempt *attempt, bool admitted, struct call *
     release(one);
 }
 
+/* ---- carried on otherwise ----------------------------------------------------------------------------------------- */
+
+/* All that it tried failed a moment ago, and other addresses may answer yet. */
+static bool lost(const struct series *one, const struct provider *provider, uint64_t now)
+{
+    return one->key != 0 && one->provider == provider && one->forks == process_forks() && one->pending == 0 &&
+           !one->refused && open_to_more(one, now);
+}
+
+static bool lost_lately(uint64_t now)
+{
+    uint64_t at = __atomic_load_n(&lost_at, __ATOMIC_RELAXED);
+    return at != 0 && at + ATTEMPT_LINGER_NS > now;
+}
+
+/* Takes the call of a series that is lost: of this thread's, or of this name whichever thread tried it (0: of no name). */
+REAL_RARE static bool take_lost(const struct provider *provider, uint64_t name, uint64_t now, struct call *call)
+{
+    for (unsigned i = 0; i < SERIES; i++) {
+        struct series *one = &series[i];
+        if (!lost(one, provider, now) || !seize(one)) {
+            continue;
+        }
+        bool meant = name != 0 ? one->name == name : one->thread == process_thread();
+        bool found = meant && lost(one, provider, now) && one->call.provider != NULL;
+        if (found) {
+            *call = vacate(one).call;
+        }
+        release(one);
+        if (found) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool attempt_resumed(const struct provider *provider, uint64_t now, struct call *call)
+{
+    return lost_lately(now) && take_lost(provider, 0, now, call);
+}
+
+/* Another address of the name answered: what other threads lost on its dead ones says nothing. */
+static void forgive(const struct provider *provider, uint64_t name, uint64_t now)
+{
+    struct call call;
+    while (lost_lately(now) && take_lost(provider, name, now, &call)) {
+        call_neutral(&call);
+    }
+}
+
 /* ---- ending ------------------------------------------------------------------------------------------------------- */
 
 void attempt_won(struct attempt *attempt, struct call *call)
@@ -268,10 +326,13 @@ void attempt_won(struct attempt *attempt, struct call *call)
         one->call.provider = NULL;
         one->won = true;
     }
+    const struct provider *provider = one->provider;
+    uint64_t name = one->name;
     if (--one->pending == 0) {
         (void)vacate(one);
     }
     release(one);
+    forgive(provider, name, process_now());
 }
 
 void attempt_lost(struct attempt *attempt, enum prebreak_outcome outcome, enum prebreak_kind kind, uint64_t now)
@@ -296,37 +357,6 @@ void attempt_lost(struct attempt *attempt, enum prebreak_outcome outcome, enum p
     }
     release(one);
     conclude(&rest);
-}
-
-static bool resumable(const struct series *one, const struct provider *provider, uint64_t now)
-{
-    return one->key != 0 && one->provider == provider && one->thread == process_thread() &&
-           one->forks == process_forks() && one->pending == 0 && !one->refused && open_to_more(one, now);
-}
-
-REAL_RARE static bool resume(const struct provider *provider, uint64_t now, struct call *call)
-{
-    for (unsigned i = 0; i < SERIES; i++) {
-        struct series *one = &series[i];
-        if (!resumable(one, provider, now) || !seize(one)) {
-            continue;
-        }
-        bool found = resumable(one, provider, now) && one->call.provider != NULL;
-        if (found) {
-            *call = vacate(one).call;
-        }
-        release(one);
-        if (found) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool attempt_resumed(const struct provider *provider, uint64_t now, struct call *call)
-{
-    uint64_t at = __atomic_load_n(&lost_at, __ATOMIC_RELAXED);
-    return at != 0 && at + ATTEMPT_LINGER_NS > now && resume(provider, now, call);
 }
 
 REAL_RARE void attempt_sweep(uint64_t now)

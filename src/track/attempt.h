@@ -33,7 +33,10 @@ enum attempt_verdict attempt_begin(const char *host, const struct address *addre
 /* The series begun takes the call over (*call is emptied), or was refused. */
 void attempt_decided(const struct attempt *attempt, bool admitted, struct call *call, uint64_t now);
 
-/* One of its connections is established: it takes the call over, unless another one has. */
+/*
+ * One of its connections is established: it takes the call over, unless another one has. What other threads lost a moment
+ * ago on other addresses of the name (gRPC tries each from whatever thread is free) is neutral.
+ */
 void attempt_won(struct attempt *attempt, struct call *call);
 /*
  * A request begins on a connection that was kept (proxies keep some to the good addresses of a name): it carries on the

@@ -195,6 +195,7 @@ class OpaqueClient:
     resets: int = 1  # and where each is reset after its first request
     first_only: bool = False
     timeout: bool = True  # it can give up by itself
+    threads: bool = False  # it tries the addresses of a name from several threads: the dead ones are neutral calls
     module: str = None
 
     missing = Client.missing
@@ -203,7 +204,7 @@ class OpaqueClient:
 
 OPAQUE_CLIENTS = [
     OpaqueClient("redis-cli", ("sh", "redis.sh"), "redis-cli", opaque.redis, "PONG", connects=5, resets=4, first_only=True, timeout=False),
-    OpaqueClient("grpcio", (PYTHON, "python_grpcio.py"), None, opaque.grpc, "OK", before=2, module="grpc"),
+    OpaqueClient("grpcio", (PYTHON, "python_grpcio.py"), None, opaque.grpc, "OK", before=2, threads=True, module="grpc"),
     OpaqueClient("psql", ("sh", "psql.sh"), "psql", opaque.postgres, "SET"),
 ]  # fmt: skip
 

@@ -86,8 +86,10 @@ class Opaque:
                 if self.action == "reset":
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     break
-                if self.action == "answer":
-                    connection.sendall(answer)
+                if self.action == "hang":
+                    stream.read()
+                    break
+                connection.sendall(answer)
         except (EOFError, OSError):
             pass
         stream.close()

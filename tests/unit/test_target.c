@@ -2,6 +2,7 @@
  * Whose call it is: names, several addresses of one name, several names of one address, and a fork in between.
  */
 #include "flow_rig.h"
+#include <pthread.h>
 #include <sys/wait.h>
 
 #define GOOD "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -143,6 +144,32 @@ START_TEST(kept_connection_to_another_address_answers_for_a_dead_one)
     /* The very first request began with the connection, before anything had failed. */
     rig_counts(first, 20, 1, 0);
     rig_close(kept);
+}
+END_TEST
+
+static void *lose(void *dead)
+{
+    int fd = rig_socket(0);
+    ck_assert_int_eq(rig_connect(fd, dead), -1);
+    rig_close(fd);
+    return NULL;
+}
+
+START_TEST(dead_address_that_another_thread_tried_is_neutral_when_the_name_answers)
+{
+    struct server dead, live;
+    two_addresses(&dead, &live);
+    struct provider *first = rig_provider(&live, "first.test");
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, lose, &dead), 0);
+    pthread_join(thread, NULL);
+    int peer, fd = rig_dial(&live, &peer);
+    request(fd, "first.test");
+    rig_answer(peer, GOOD);
+    rig_receive(fd, 0);
+    attempt_sweep(process_now() + 3 * SECOND_NS);
+    rig_counts(first, 1, 0, 1);
+    rig_close(fd);
 }
 END_TEST
 
@@ -367,6 +394,7 @@ int main(void)
         next_address_inherits_a_refusal_and_draws_nothing,
         client_that_tries_one_address_only_is_told_of_in_the_end,
         kept_connection_to_another_address_answers_for_a_dead_one,
+        dead_address_that_another_thread_tried_is_neutral_when_the_name_answers,
         second_try_of_the_same_address_is_a_new_call,
         loser_of_a_race_of_addresses_counts_nothing,
         two_names_on_one_address_are_two_providers,
