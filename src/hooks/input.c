@@ -56,11 +56,10 @@ HOOK ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 HOOK int recvmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags, struct timespec *timeout)
 {
     uint64_t mark = fd_mark(fd);
-    int result = real_recvmmsg(fd, msgs, count, flags, timeout);
-    if (mark != 0 && result > 0) {
-        traffic_received_unseen(fd, mark);
+    if (mark == 0) {
+        return real_recvmmsg(fd, msgs, count, flags, timeout);
     }
-    return result;
+    return traffic_received_messages(fd, mark, msgs, flags, real_recvmmsg(fd, msgs, count, flags, timeout));
 }
 
 HOOK ssize_t read(int fd, void *buf, size_t len)

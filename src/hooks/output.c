@@ -5,6 +5,8 @@
 #include "track/fdtable.h"
 #include "track/flow.h"
 
+#define CALLER __builtin_return_address(0)
+
 HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
     uint64_t mark = fd_mark(fd);
@@ -16,37 +18,50 @@ HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
                : -1;
 }
 
+/* With MSG_FASTOPEN a send to an address is a connect too. */
 HOOK ssize_t sendto(int fd, const void *buf, size_t len, int flags, const struct sockaddr *addr, socklen_t addr_len)
 {
     uint64_t mark = fd_mark(fd);
+    bool opens = (flags & MSG_FASTOPEN) != 0 && addr != NULL;
+    if (opens && !connect_ask(fd, addr, addr_len, CALLER, &mark)) {
+        return -1;
+    }
     if (mark == 0) {
         return real_sendto(fd, buf, len, flags, addr, addr_len);
     }
-    return traffic_ask_bytes(fd, mark, buf, len)
-               ? traffic_sent_bytes(fd, mark, buf, len, real_sendto(fd, buf, len, flags, addr, addr_len))
-               : -1;
+    if (!traffic_ask_bytes(fd, mark, buf, len)) {
+        return -1;
+    }
+    ssize_t result = real_sendto(fd, buf, len, flags, addr, addr_len);
+    return opens && result < 0 ? connect_told(fd, mark, -1) : traffic_sent_bytes(fd, mark, buf, len, result);
 }
 
 HOOK ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
     uint64_t mark = fd_mark(fd);
+    bool opens = (flags & MSG_FASTOPEN) != 0 && connect_has_address(msg);
+    if (opens && !connect_ask(fd, msg->msg_name, msg->msg_namelen, CALLER, &mark)) {
+        return -1;
+    }
     if (mark == 0) {
         return real_sendmsg(fd, msg, flags);
     }
-    return traffic_ask_message(fd, mark, msg) ? traffic_sent_message(fd, mark, msg, real_sendmsg(fd, msg, flags)) : -1;
+    if (!traffic_ask_message(fd, mark, msg)) {
+        return -1;
+    }
+    ssize_t result = real_sendmsg(fd, msg, flags);
+    return opens && result < 0 ? connect_told(fd, mark, -1) : traffic_sent_message(fd, mark, msg, result);
 }
 
 HOOK int sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags)
 {
     uint64_t mark = fd_mark(fd);
-    if (mark != 0 && !traffic_ask(fd, mark, NULL, 0)) {
-        return -1;
+    if (mark == 0) {
+        return real_sendmmsg(fd, msgs, count, flags);
     }
-    int result = real_sendmmsg(fd, msgs, count, flags);
-    if (mark != 0 && result > 0) {
-        traffic_sent_unseen(fd, mark);
-    }
-    return result;
+    return traffic_ask_messages(fd, mark, msgs, count)
+               ? traffic_sent_messages(fd, mark, msgs, real_sendmmsg(fd, msgs, count, flags))
+               : -1;
 }
 
 HOOK ssize_t write(int fd, const void *buf, size_t len)
@@ -77,10 +92,7 @@ HOOK ssize_t sendfile(int out, int in, off_t *offset, size_t count)
         return -1;
     }
     ssize_t result = real_sendfile(out, in, offset, count);
-    if (mark != 0 && result > 0) {
-        traffic_sent_unseen(out, mark);
-    }
-    return result;
+    return mark != 0 ? traffic_sent_unseen(out, mark, result) : result;
 }
 
 HOOK ssize_t sendfile64(int out, int in, off64_t *offset, size_t count)
@@ -90,10 +102,7 @@ HOOK ssize_t sendfile64(int out, int in, off64_t *offset, size_t count)
         return -1;
     }
     ssize_t result = real_sendfile64(out, in, offset, count);
-    if (mark != 0 && result > 0) {
-        traffic_sent_unseen(out, mark);
-    }
-    return result;
+    return mark != 0 ? traffic_sent_unseen(out, mark, result) : result;
 }
 
 HOOK ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t len, unsigned flags)
@@ -104,13 +113,10 @@ HOOK ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, si
         return -1;
     }
     ssize_t result = real_splice(in, in_offset, out, out_offset, len, flags);
-    if (from != 0 && result > 0) {
-        traffic_received_unseen(in, from);
+    if (from != 0) {
+        traffic_received_unseen(in, from, len, result);
     }
-    if (to != 0 && result > 0) {
-        traffic_sent_unseen(out, to);
-    }
-    return result;
+    return to != 0 ? traffic_sent_unseen(out, to, result) : result;
 }
 
 extern __typeof__(send) __send HOOK_ALIAS(send);

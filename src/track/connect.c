@@ -175,6 +175,11 @@ static bool begin_upper(int fd, struct layer *layer, const struct sockaddr *addr
     return true;
 }
 
+bool connect_has_address(const struct msghdr *msg)
+{
+    return process_acts && process_readable(msg, sizeof *msg) && msg->msg_name != NULL;
+}
+
 bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, const void *caller, uint64_t *mark)
 {
     *mark = 0;

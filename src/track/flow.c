@@ -323,8 +323,10 @@ void flow_broken(struct flow *flow, int fd, int error)
     case ECONNRESET:
     case EPIPE:
     case ECONNABORTED:
-    case ECONNREFUSED:
         flow_fail(flow, PREBREAK_KIND_RESET);
+        break;
+    case ECONNREFUSED: /* a connect that TCP Fast Open had put off */
+        flow_fail(flow, PREBREAK_KIND_CONNECT);
         break;
     case ETIMEDOUT:
     case EHOSTUNREACH:

@@ -168,6 +168,8 @@ bool flow_is(const struct flow *flow, int fd, bool sure);
 /* Before the process ends: what is under way is given up. */
 void flow_at_exit(void);
 
+struct msghdr;
+
 /* ---- connecting (connect.c) --------------------------------------------------------------------------------------- */
 
 /*
@@ -175,6 +177,8 @@ void flow_at_exit(void);
  * address, which says whether a layer above is at work (layer_covers).
  */
 bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, const void *caller, uint64_t *mark);
+/* Can this message be read, and does it say where to? */
+bool connect_has_address(const struct msghdr *msg);
 /* After it; returns the result, errno as the real call left it. */
 int connect_told(int fd, uint64_t mark, int result);
 /* What the program read by SO_ERROR. */
@@ -204,9 +208,17 @@ bool traffic_ask_message(int fd, uint64_t mark, const struct msghdr *msg);
 ssize_t traffic_sent_message(int fd, uint64_t mark, const struct msghdr *msg, ssize_t result);
 ssize_t traffic_received_message(int fd, uint64_t mark, const struct msghdr *msg, int flags, ssize_t result);
 ssize_t traffic_received_vector(int fd, uint64_t mark, const struct iovec *iov, int count, ssize_t result);
-/* Bytes moved by calls whose buffers are not seen. */
-void traffic_sent_unseen(int fd, uint64_t mark);
-void traffic_received_unseen(int fd, uint64_t mark);
+/* The same for several messages at once. */
+struct mmsghdr;
+bool traffic_ask_messages(int fd, uint64_t mark, const struct mmsghdr *msgs, unsigned count);
+int traffic_sent_messages(int fd, uint64_t mark, const struct mmsghdr *msgs, int result);
+int traffic_received_messages(int fd, uint64_t mark, const struct mmsghdr *msgs, int flags, int result);
+/*
+ * After a call that moved bytes which are not seen, from or to another descriptor, which may be the one that failed.
+ * wanted: bytes that there was room for. Return result, errno untouched.
+ */
+ssize_t traffic_sent_unseen(int fd, uint64_t mark, ssize_t result);
+ssize_t traffic_received_unseen(int fd, uint64_t mark, size_t wanted, ssize_t result);
 /* The client is about to shut a side down. */
 void traffic_shutdown(int fd, uint64_t mark, int how);
 /* The program reads and writes by other means from here on (stdio). */

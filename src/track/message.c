@@ -6,6 +6,7 @@
 #include "track/flow.h"
 #include "track/process.h"
 #include <limits.h>
+#include <string.h>
 
 bool traffic_ask_first(int fd, uint64_t mark, const void *bytes, size_t length)
 {
@@ -47,4 +48,48 @@ ssize_t traffic_received_vector(int fd, uint64_t mark, const struct iovec *iov, 
 {
     return result >= 0 ? traffic_received(fd, mark, iov, (size_t)count, 0, result)
                        : traffic_received(fd, mark, NULL, 0, 0, result);
+}
+
+/* ---- several messages at once --------------------------------------------------------------------------------------- */
+
+/* Begins of buffers that a request is looked for in. */
+#define SOME 16
+
+static size_t gather(const struct msghdr *msg, struct iovec *some, size_t room)
+{
+    size_t count = msg->msg_iovlen < room ? msg->msg_iovlen : room;
+    if (count == 0 || !process_readable(msg->msg_iov, count * sizeof *some)) {
+        return 0;
+    }
+    memcpy(some, msg->msg_iov, count * sizeof *some);
+    return count;
+}
+
+bool traffic_ask_messages(int fd, uint64_t mark, const struct mmsghdr *msgs, unsigned count)
+{
+    struct iovec some[SOME];
+    size_t found = 0;
+    if (!flow_looks(mark)) {
+        return true;
+    }
+    for (unsigned i = 0; i < count && found < SOME && process_readable(&msgs[i], sizeof *msgs); i++) {
+        found += gather(&msgs[i].msg_hdr, some + found, SOME - found);
+    }
+    return traffic_ask(fd, mark, some, found);
+}
+
+int traffic_sent_messages(int fd, uint64_t mark, const struct mmsghdr *msgs, int result)
+{
+    for (int i = 0; i < result; i++) {
+        (void)traffic_sent_message(fd, mark, &msgs[i].msg_hdr, msgs[i].msg_len);
+    }
+    return result < 0 ? (int)traffic_sent(fd, mark, NULL, 0, result) : result;
+}
+
+int traffic_received_messages(int fd, uint64_t mark, const struct mmsghdr *msgs, int flags, int result)
+{
+    for (int i = 0; i < result; i++) {
+        (void)traffic_received_message(fd, mark, &msgs[i].msg_hdr, flags, msgs[i].msg_len);
+    }
+    return result < 0 ? (int)traffic_received(fd, mark, NULL, 0, flags, result) : result;
 }

@@ -2,6 +2,7 @@
  * See resolve.h.
  */
 #include "track/resolve.h"
+#include "real/real.h"
 #include "track/dns.h"
 #include "track/names.h"
 #include "track/process.h"
@@ -42,8 +43,17 @@ static bool read_host(const struct hostent *host, const char *bytes, struct addr
     return false;
 }
 
-void resolve_host_told(const char *name, const struct hostent *host)
+/* What getaddrinfo would have said. */
+static int error_of(int h_error)
 {
+    return h_error == TRY_AGAIN ? EAI_AGAIN : h_error == NO_RECOVERY ? EAI_FAIL : EAI_NONAME;
+}
+
+void resolve_host_told(const char *name, const struct hostent *host, int error)
+{
+    if (host == NULL) {
+        dns_failed(name, NULL, 0, error_of(error));
+    }
     if (!process_acts || name == NULL || host == NULL) {
         return;
     }
@@ -58,4 +68,18 @@ void resolve_host_told(const char *name, const struct hostent *host)
     names_resolved(name, addresses, count);
     dns_resolved(name);
     errno = saved;
+}
+
+void resolve_list_told(struct gaicb *const *list, int count)
+{
+    for (int i = 0; process_acts && i < count; i++) {
+        const struct gaicb *request = list[i];
+        int error = request != NULL ? real_gai_error(list[i]) : EAI_INPROGRESS;
+        if (error == 0) {
+            resolve_told(request->ar_name, request->ar_request, request->ar_result);
+        } else if (error != EAI_INPROGRESS) {
+            int flags = request->ar_request != NULL ? request->ar_request->ai_flags : 0;
+            dns_failed(request->ar_name, request->ar_service, flags, error);
+        }
+    }
 }

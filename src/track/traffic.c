@@ -125,10 +125,15 @@ static bool look_ahead(struct flow *flow, const struct iovec *iov, size_t count)
 /* Shut down for real, so that whoever waits for an answer is told at once; but only if it still is that socket. */
 static bool refuse(struct flow *flow, int fd)
 {
-    if (!flow_is(flow, fd, true) || real_shutdown(fd, SHUT_RDWR) != 0) {
+    if (!flow_is(flow, fd, true)) {
         return false;
     }
-    flow->stage = FLOW_CONDEMNED;
+    bool shut = real_shutdown(fd, SHUT_RDWR) == 0;
+    if (!shut && !(errno == ENOTCONN && flow->stage == FLOW_CONNECTING)) {
+        return false;
+    }
+    flow->stage =
+        shut ? FLOW_CONDEMNED : FLOW_ENDED; /* MSG_FASTOPEN had not connected yet: another connect may follow */
     flow->exchange.over = true;
     return true;
 }
@@ -312,21 +317,30 @@ ssize_t traffic_sent_bytes(int fd, uint64_t mark, const void *bytes, size_t leng
     return result;
 }
 
-void traffic_sent_unseen(int fd, uint64_t mark)
+/* Errors of a connection, and not of the other descriptor. */
+static bool is_broken(ssize_t result, int error)
 {
-    if (is_upper(mark)) {
-        upper_heard();
-        return;
+    return result < 0 && (error == ECONNRESET || error == ECONNREFUSED || error == ETIMEDOUT || error == EHOSTUNREACH);
+}
+
+ssize_t traffic_sent_unseen(int fd, uint64_t mark, ssize_t result)
+{
+    int error = errno;
+    bool broken = is_broken(result, error) || (result < 0 && error == EPIPE);
+    struct flow *flow = result > 0 || broken ? flow_lock(mark) : NULL;
+    if (flow == NULL) {
+        return not_followed(mark, result);
     }
-    int saved = errno;
-    struct flow *flow = flow_lock(mark);
-    if (flow != NULL) {
+    if (broken) {
+        flow_broken(flow, fd, error);
+    } else {
         heard(flow);
         exchange_sent_unseen(&flow->exchange);
         call_wake(&flow->call);
-        flow_leave(flow, fd, mark);
     }
-    errno = saved;
+    flow_leave(flow, fd, mark);
+    errno = error;
+    return result;
 }
 
 /* ---- read --------------------------------------------------------------------------------------------------------- */
@@ -446,20 +460,25 @@ ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length
     return result;
 }
 
-void traffic_received_unseen(int fd, uint64_t mark)
+ssize_t traffic_received_unseen(int fd, uint64_t mark, size_t wanted, ssize_t result)
 {
-    if (is_upper(mark)) {
-        upper_heard();
-        return;
+    int error = errno;
+    bool broken = is_broken(result, error);
+    struct flow *flow = result >= 0 || broken ? flow_lock(mark) : NULL;
+    if (flow == NULL) {
+        return not_followed(mark, result);
     }
-    int saved = errno;
-    struct flow *flow = flow_lock(mark);
-    if (flow != NULL) {
+    if (broken) {
+        flow_broken(flow, fd, error);
+    } else if (result > 0) {
         heard(flow);
         answer_news(flow, exchange_received_unseen(&flow->exchange));
-        flow_leave(flow, fd, mark);
+    } else if (wanted > 0) {
+        flow_at_end(flow, fd);
     }
-    errno = saved;
+    flow_leave(flow, fd, mark);
+    errno = error;
+    return result;
 }
 
 /* ---- by other means ----------------------------------------------------------------------------------------------- */

@@ -431,15 +431,16 @@ def test_silent_resolver_is_held_against_a_name_only_if_it_answers_for_others(ac
     assert failures(acme, "lost") == {"dns": 1}
 
 
-def test_name_that_does_not_resolve_fails_once_without_libcurl_too(acme, provider, need_namespaces, tmp_path):
+@pytest.mark.parametrize("resolve", ["getaddrinfo(name, 80)", "gethostbyname_ex(name)"])
+def test_name_that_does_not_resolve_fails_once_without_libcurl_too(acme, provider, need_namespaces, tmp_path, resolve):
     acme.settings["PREBREAK_PROVIDERS"] = "lost lost.test"
-    script = """
+    script = f"""
 import socket
 for name in 'other.test', 'lost.test':
     try:
-        socket.getaddrinfo(name, 80)
-    except socket.gaierror as error:
-        print(error.errno == socket.EAI_AGAIN)
+        socket.{resolve}
+    except OSError as error:
+        print(error.errno in (socket.EAI_AGAIN, 2)) # or TRY_AGAIN
 """
     assert without_resolver(acme, tmp_path, PYTHON, "-c", script).stdout == "True\n"
     assert failures(acme, "lost") == {"dns": 1}
