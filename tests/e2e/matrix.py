@@ -50,6 +50,15 @@ class Client:
         return [*self.words[:-1], file]
 
 
+def node_is_old():
+    """Before Node 20 a name's further addresses were not tried."""
+    node = which("node")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True).stdout if node else "v20."
+    return int(version[1:].split(".")[0]) < 20
+
+
+OLD_NODE = node_is_old()
+
 HTTP_CLIENTS = [
     Client("curl", ("sh", "curl.sh"), needs="curl", secure="transfer"),
     Client("wget", ("sh", "wget.sh"), needs="wget"),
@@ -63,8 +72,8 @@ HTTP_CLIENTS = [
     Client("Ruby net/http", ("ruby", "net_http.rb")),
     Client("PHP streams", ("php", "streams.php"), keeps=False),
     Client("PHP curl", ("php", "curl.php"), secure="transfer"),
-    Client("Node http", ("node", "http.js")),
-    Client("Node fetch", ("node", "fetch.js")),
+    Client("Node http", ("node", "http.js"), first_only=OLD_NODE),
+    Client("Node fetch", ("node", "fetch.js"), first_only=OLD_NODE),
     Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), sends=2, first_only=True),
     Client("Java HttpClient", ("javac", "HttpClient.java"), sends=2, connects=2, first_only=True),
     Client("Rust std", ("rustc", "std.rs"), secure=None),
