@@ -157,6 +157,8 @@ void flow_broken(struct flow *flow, int fd, int error);
 void flow_at_end(struct flow *flow, int fd);
 /* The client gave it up: close, shutdown, an exit. fd -1: cannot be asked any more. */
 void flow_given_up(struct flow *flow, int fd);
+/* News of an answer (enum exchange_news, several at once) from its exchange (answer.c). */
+void flow_answer(struct flow *flow, unsigned news);
 /* The call under way failed. */
 void flow_fail(struct flow *flow, enum prebreak_kind kind);
 /* Nothing that comes can be judged any more: the call under way is neutral. */

@@ -159,56 +159,6 @@ bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count)
     return pass;
 }
 
-/* ---- what an answer says ------------------------------------------------------------------------------------------- */
-
-/* How long the provider asks to be left alone, ns; 0: it does not, or that cannot be read. */
-static uint64_t retry_after(const struct http1_facts *facts)
-{
-    if (facts == NULL) {
-        return 0;
-    }
-    if (facts->retry_after_ms != 0) {
-        return facts->retry_after_ms < 86400000 ? facts->retry_after_ms * 1000000 : 86400 * SECOND_NS;
-    }
-    if (facts->retry_after != 0) {
-        return facts->retry_after < 86400 ? facts->retry_after * SECOND_NS : 86400 * SECOND_NS;
-    }
-    if (facts->retry_date == 0) {
-        return 0;
-    }
-    struct timespec now;
-    real_clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    int64_t seconds = facts->retry_date - now.tv_sec;
-    return seconds <= 0 ? 0 : (seconds < 86400 ? (uint64_t)seconds : 86400) * SECOND_NS;
-}
-
-static void answer_news(struct flow *flow, unsigned news)
-{
-    if ((news & EXCHANGE_FIRST_BYTE) != 0) {
-        uint64_t began = flow->began != 0 ? flow->began : flow->opened;
-        call_first_byte(&flow->call, flow->moved > began ? flow->moved - began : 0);
-    }
-    const struct http1_facts *facts = exchange_answer(&flow->exchange);
-    unsigned status = facts != NULL ? facts->status : 0;
-    if ((news & EXCHANGE_STATUS) != 0 && call_status_decides(&flow->call, status)) {
-        call_status(&flow->call, status, retry_after(facts));
-    }
-    if ((news & EXCHANGE_ANSWERED) != 0) {
-        flow->receiving = false;
-        if (status != 0) {
-            call_status(&flow->call, status, retry_after(facts));
-        } else {
-            call_ok(&flow->call);
-        }
-    }
-    if ((news & EXCHANGE_MAYBE) != 0) {
-        call_rest(&flow->call); /* if it was, then nothing is awaited any more */
-    }
-    if ((news & EXCHANGE_BROKEN_OFF) != 0) {
-        flow_fail(flow, PREBREAK_KIND_TLS);
-    }
-}
-
 /* ---- written ------------------------------------------------------------------------------------------------------ */
 
 /* Bytes moved: the connection is there, and so is its provider. */
@@ -278,7 +228,7 @@ static ssize_t sent(struct flow *flow, int fd, uint64_t mark, const struct iovec
         uint64_t before = flow->moved;
         heard(flow);
         if (flow->exchange.ambiguous && flow->moved - before > PAUSE_NS) {
-            answer_news(flow, exchange_went_on(&flow->exchange));
+            flow_answer(flow, exchange_went_on(&flow->exchange));
         }
         feed_written(flow, iov, count, (size_t)result);
         wake(flow);
@@ -353,7 +303,7 @@ static void feed_received(struct flow *flow, const uint8_t *bytes, size_t length
         news = exchange_received(&flow->exchange, bytes, length, &taken);
         bytes += taken;
         length -= taken;
-        answer_news(flow, news);
+        flow_answer(flow, news);
     } while (news != EXCHANGE_NOTHING || length > 0);
 }
 
@@ -405,7 +355,7 @@ static ssize_t received(struct flow *flow, int fd, uint64_t mark, const struct i
         heard(flow);
         flow->drained = (size_t)result < wanted;
         if ((flags & MSG_TRUNC) != 0) {
-            answer_news(flow, exchange_received_unseen(&flow->exchange));
+            flow_answer(flow, exchange_received_unseen(&flow->exchange));
         } else {
             feed_read(flow, iov, count, (size_t)result);
         }
@@ -472,7 +422,7 @@ ssize_t traffic_received_unseen(int fd, uint64_t mark, size_t wanted, ssize_t re
         flow_broken(flow, fd, error);
     } else if (result > 0) {
         heard(flow);
-        answer_news(flow, exchange_received_unseen(&flow->exchange));
+        flow_answer(flow, exchange_received_unseen(&flow->exchange));
     } else if (wanted > 0) {
         flow_at_end(flow, fd);
     }
