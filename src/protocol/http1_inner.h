@@ -1,6 +1,6 @@
 /*
  * What the parts of the HTTP/1 parser share: http1.c walks the bytes of a message, http1_start.c reads its start line,
- * http1_head.c knows what the header fields mean.
+ * http1_head.c knows what the header fields mean; http1_whole.c takes at once what has arrived whole.
  */
 #ifndef PROTOCOL_HTTP1_INNER_H
 #define PROTOCOL_HTTP1_INNER_H
@@ -82,6 +82,15 @@ bool http1_word_is(const struct http1 *parser, const char *text);
 
 /* Appends to word, folded; what does not fit is noted by a length beyond it. */
 void http1_word_add(struct http1 *parser, uint8_t byte);
+
+/*
+ * Takes as many bytes as can be taken at once; 0: look at them one by one. *event is what they tell.
+ */
+size_t http1_stretch(struct http1 *parser, const uint8_t *bytes, size_t length, enum http1_event *event);
+
+/* A line ended, the status is known: what to tell. */
+enum http1_event http1_line_end(struct http1 *parser);
+enum http1_event http1_status_known(const struct http1 *parser);
 
 /* What a byte may be part of. */
 enum http1_class {
