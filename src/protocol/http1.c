@@ -108,7 +108,7 @@ static enum http1_state chunk_blank_feed(uint8_t byte)
     return byte == ' ' || byte == '\t' ? HTTP1_S_CHUNK_BLANK : HTTP1_S_OPAQUE;
 }
 
-/* ---- one byte, one line's end ----------------------------------------------------------------------------  */
+/* ---- one byte, one line's end --------------------------------------------------------------------------------- */
 
 static enum http1_state byte_feed(struct http1 *parser, uint8_t byte)
 {
