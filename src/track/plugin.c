@@ -196,13 +196,13 @@ static bool is_needed_harmless(struct search *search, const char *name)
     bool found = false;
     size_t at = 0;
     for (const char *place = text_at(&search->places, &at); place != NULL; place = text_at(&search->places, &at)) {
-        size_t length = strlen(place);
-        if (length + 1 + strlen(name) >= sizeof search->path) {
+        size_t length = strlen(place), rest = strlen(name) + 1;
+        if (length + 1 + rest > sizeof search->path) {
             return false;
         }
         memcpy(search->path, place, length);
         search->path[length] = '/';
-        strcpy(search->path + length + 1, name);
+        memcpy(search->path + length + 1, name, rest);
         enum verdict verdict = examine(search, search->path, true);
         if (verdict == DOUBTFUL) {
             return false;
