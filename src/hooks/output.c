@@ -56,12 +56,18 @@ HOOK ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 HOOK int sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags)
 {
     uint64_t mark = fd_mark(fd);
+    bool opens = (flags & MSG_FASTOPEN) != 0 && count > 0 && connect_has_address(&msgs->msg_hdr);
+    if (opens && !connect_ask(fd, msgs->msg_hdr.msg_name, msgs->msg_hdr.msg_namelen, CALLER, &mark)) {
+        return -1;
+    }
     if (mark == 0) {
         return real_sendmmsg(fd, msgs, count, flags);
     }
-    return traffic_ask_messages(fd, mark, msgs, count)
-               ? traffic_sent_messages(fd, mark, msgs, real_sendmmsg(fd, msgs, count, flags))
-               : -1;
+    if (!traffic_ask_messages(fd, mark, msgs, count)) {
+        return -1;
+    }
+    int result = real_sendmmsg(fd, msgs, count, flags);
+    return opens && result < 0 ? connect_told(fd, mark, -1) : traffic_sent_messages(fd, mark, msgs, result);
 }
 
 HOOK ssize_t write(int fd, const void *buf, size_t len)

@@ -215,6 +215,11 @@ static unsigned kernel_state(int fd)
 #define KERNEL_SYN_SENT 2
 #define KERNEL_CLOSED   7
 
+bool flow_is_unopened(const struct flow *flow, int fd)
+{
+    return flow->stage == FLOW_CONNECTING && kernel_state(fd) == KERNEL_CLOSED;
+}
+
 /* ---- ends --------------------------------------------------------------------------------------------------------- */
 
 void flow_lost(struct flow *flow)

@@ -166,6 +166,8 @@ void flow_lost(struct flow *flow);
 
 /* Is this descriptor still that socket? True where nobody can tell, and `sure` is false. */
 bool flow_is(const struct flow *flow, int fd, bool sure);
+/* Has it not begun to connect (or failed to already)? A system call. */
+bool flow_is_unopened(const struct flow *flow, int fd);
 
 /* Before the process ends: what is under way is given up. */
 void flow_at_exit(void);

@@ -128,12 +128,13 @@ static bool refuse(struct flow *flow, int fd)
     if (!flow_is(flow, fd, true)) {
         return false;
     }
-    bool shut = real_shutdown(fd, SHUT_RDWR) == 0;
-    if (!shut && !(errno == ENOTCONN && flow->stage == FLOW_CONNECTING)) {
+    if (flow_is_unopened(flow, fd)) {
+        flow->stage = FLOW_ENDED; /* MSG_FASTOPEN: another connect may follow, and a shutdown would outlive it */
+    } else if (real_shutdown(fd, SHUT_RDWR) == 0) {
+        flow->stage = FLOW_CONDEMNED;
+    } else {
         return false;
     }
-    flow->stage =
-        shut ? FLOW_CONDEMNED : FLOW_ENDED; /* MSG_FASTOPEN had not connected yet: another connect may follow */
     flow->exchange.over = true;
     return true;
 }

@@ -10,7 +10,7 @@ PYTHON = "/usr/bin/python3"
 WAYS = BUILD / "clients" / "ways"
 SEEN = ["send", "__send", "sendto", "sendmsg", "sendmmsg", "write", "__write", "writev"]
 UNSEEN = ["sendfile", "sendfile64", "splice"]
-OPENING = ["fastopen", "fastopen-message", "fastopen-connect"]
+OPENING = ["fastopen", "fastopen-message", "fastopen-messages", "fastopen-connect"]
 READS = ["recv", "recvfrom", "read", "__read", "recvmsg", "recvmmsg", "readv"]
 
 
@@ -37,7 +37,7 @@ def test_status_is_seen_and_a_call_refused(acme, provider, write, read):
     assert total(acme) == {"calls": 3, "failed": 3}
 
     acme.prebreak("hold", "acme", "open")
-    hidden = write in ("fastopen", "fastopen-message")
+    hidden = write in OPENING and write != "fastopen-connect"
     assert ways(acme, provider, write, read, 2) == [("write" if hidden else "connect") + " ECONNREFUSED"] * 2
     assert total(acme) == {"calls": 5, "failed": 3, "refused": 2} and provider.requests() == 3
 
@@ -104,6 +104,35 @@ def test_hidden_connect_to_a_dead_server_failed_at_connecting(acme, provider, wr
     assert set(said) <= {"write ECONNREFUSED", "connect ECONNREFUSED"}
     assert total(acme) == {"calls": 2, "failed": 2}
     assert acme.status("acme")["failures"]["connect"] == 2
+
+
+TWO_NAMES = """
+import socket, sys
+port = int(sys.argv[1])
+for name in "good.test", "bad.test":
+    socket.getaddrinfo(name, port)
+for name in "good.test", "bad.test", "good.test":
+    with socket.socket() as peer:
+        request = f"GET / HTTP/1.0\\r\\nHost: {name}\\r\\n\\r\\n".encode()
+        try:
+            peer.sendto(request, socket.MSG_FASTOPEN, ("127.0.0.1", port))
+            print(peer.recv(4096)[9:12].decode())
+        except OSError as error:
+            print(error.errno)
+            peer.connect(("127.0.0.1", port)) # by another way: not condemned for good
+            peer.sendall(request.replace(b"bad", b"good"))
+            print(peer.recv(4096)[9:12].decode())
+"""
+
+
+def test_hidden_connect_to_an_address_of_two_providers_is_decided_by_its_request(guarded, provider):
+    guarded.settings["PREBREAK_PROVIDERS"] = "good good.test; bad bad.test"
+    guarded.names = {"good.test": ["127.0.0.1"], "bad.test": ["127.0.0.1"]}
+    assert guarded.run(PYTHON, "-c", TWO_NAMES, provider.port).stdout == "200\n" * 3
+    guarded.prebreak("hold", "bad", "open")
+    assert guarded.run(PYTHON, "-c", TWO_NAMES, provider.port).stdout == "200\n104\n200\n200\n"
+    assert provider.requests("bad.test") == 1 and guarded.status("bad")["total"]["refused"] == 1
+    assert guarded.status("good")["total"]["ok"] == 5 == provider.requests("good.test")
 
 
 # ---- TCP Fast Open that does what it is for --------------------------------------------------------------------------------

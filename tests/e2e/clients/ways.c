@@ -153,6 +153,15 @@ static ssize_t by_fastopen_message(int fd, const char *text)
     return sendmsg(fd, &message, MSG_FASTOPEN);
 }
 
+static ssize_t by_fastopen_messages(int fd, const char *text)
+{
+    struct iovec iov[2];
+    struct mmsghdr message = {.msg_hdr = message_of(text, iov)};
+    message.msg_hdr.msg_name = &address;
+    message.msg_hdr.msg_namelen = sizeof address;
+    return sendmmsg(fd, &message, 1, MSG_FASTOPEN);
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
 /* Its length is not known to the compiler: fortified. */
@@ -244,6 +253,7 @@ static const struct {
     {"splice", by_splice, 0},
     {"fastopen", by_fastopen, 1},
     {"fastopen-message", by_fastopen_message, 1},
+    {"fastopen-messages", by_fastopen_messages, 1},
     {"fastopen-connect", by_send, 2},
 };
 
