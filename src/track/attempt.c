@@ -213,7 +213,8 @@ enum attempt_verdict attempt_begin(const char *host, const struct address *addre
     size_t count = names_addresses(host, known);
     attempt->number = 0;
     if (count < 2) {
-        return ATTEMPT_ALONE;
+        /* None, for a name that is known: another thread resolves it at this moment. */
+        return count == 1 ? ATTEMPT_ALONE : ATTEMPT_CROWDED;
     }
     uint64_t name = name_key(host, address->port), key = thread_key(name);
     uint32_t hash = names_address_hash(address);
@@ -226,7 +227,7 @@ enum attempt_verdict attempt_begin(const char *host, const struct address *addre
     } else {
         one = claim(key, now, &rest);
         if (one == NULL) {
-            return ATTEMPT_ALONE;
+            return ATTEMPT_CROWDED;
         }
         one->forks = process_forks();
         one->provider = provider;

@@ -5,7 +5,8 @@
  * over or all have failed.
  *
  * Names with one address need none of this and have none. The series are a fixed number; when all are taken, a connect is
- * a call of its own. Lock-free (a series that somebody else is changing is passed by); async-signal-safe.
+ * a call of its own, whose failure says nothing: an event loop that tries a hundred of a dead address at once would else
+ * condemn a name whose next address answers. Lock-free (a series that somebody else is changing is passed by); async-signal-safe.
  */
 #ifndef TRACK_ATTEMPT_H
 #define TRACK_ATTEMPT_H
@@ -22,6 +23,7 @@ struct attempt {
 
 enum attempt_verdict {
     ATTEMPT_ALONE,   /* no series: decide, and keep the call with the connection */
+    ATTEMPT_CROWDED, /* no series is to be had: the same, but that this address failed says nothing of the others */
     ATTEMPT_PASS,    /* goes out as part of a series that holds the call */
     ATTEMPT_REFUSED, /* the series was refused a moment ago */
     ATTEMPT_FIRST    /* a series was begun: decide, and tell it by attempt_decided() */

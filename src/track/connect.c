@@ -120,6 +120,9 @@ static bool admit(struct flow *flow, const struct target *target)
         attempt_decided(&flow->attempt, admitted, &flow->call, now);
         return admitted;
     }
+    case ATTEMPT_CROWDED:
+        flow->crowded = true;
+        return call_admit(&flow->call, flow->provider);
     default:
         return call_admit(&flow->call, flow->provider);
     }

@@ -270,6 +270,16 @@ static bool peers_fault(int error, bool at_once)
     }
 }
 
+/* Its address is dead, which says something of the provider unless another may answer that we cannot follow. */
+static void fail_connecting(struct flow *flow, enum prebreak_kind kind)
+{
+    if (flow->crowded) {
+        flow_lost(flow);
+    } else {
+        flow_fail(flow, kind);
+    }
+}
+
 void flow_not_established(struct flow *flow, int error, bool at_once)
 {
     if (flow->stage != FLOW_CONNECTING) {
@@ -280,7 +290,7 @@ void flow_not_established(struct flow *flow, int error, bool at_once)
         if (flow->undecided && flow->provider != NULL && !call_admit(&flow->call, flow->provider)) {
             flow->call.provider = NULL;
         }
-        flow_fail(flow, PREBREAK_KIND_CONNECT);
+        fail_connecting(flow, PREBREAK_KIND_CONNECT);
     } else {
         flow_lost(flow);
     }
@@ -391,7 +401,7 @@ static void give_up_connecting(struct flow *flow, int fd, uint64_t silence)
     switch (kernel_state(fd)) {
     case KERNEL_CLOSED:
         if (flow->pending) { /* it had failed, and nobody asked with what */
-            flow_fail(flow, PREBREAK_KIND_CONNECT);
+            fail_connecting(flow, PREBREAK_KIND_CONNECT);
         } else { /* it was left by a jump, or its thread cancelled, before it had begun */
             flow_lost(flow);
         }
@@ -407,7 +417,7 @@ static void give_up_connecting(struct flow *flow, int fd, uint64_t silence)
     if (silence < HEDGE_NS) {
         flow_lost(flow);
     } else {
-        flow_fail(flow, PREBREAK_KIND_TIMEOUT);
+        fail_connecting(flow, PREBREAK_KIND_TIMEOUT);
     }
 }
 

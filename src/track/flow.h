@@ -39,6 +39,7 @@ struct flow {
     bool undecided;      /* its address has names of several providers: gated at its first request */
     bool receiving;      /* the client has tried to read since the last request began */
     bool drained;        /* and has read all there was */
+    bool crowded;        /* one address of several, and nobody knows what becomes of the others */
     bool pending;        /* connect came back, and said that it goes on */
     bool finished_out;   /* the client has shut its side down */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */

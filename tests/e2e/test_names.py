@@ -101,6 +101,38 @@ def test_dead_first_address_never_condemns_the_name_nor_keeps_it_open(guest, pro
         agree(guest, "acme", tally, provider.report())
 
 
+MANY_AT_ONCE = """
+import asyncio, socket, sys
+# Resolved once: the library that stands in for the resolver here is not made for threads.
+known = socket.getaddrinfo(sys.argv[1], int(sys.argv[2]), type=socket.SOCK_STREAM)
+async def resolve(*unused, **options):
+    return known
+async def call():
+    asyncio.get_running_loop().getaddrinfo = resolve
+    reader, writer = await asyncio.open_connection(sys.argv[1], int(sys.argv[2]))
+    writer.write(b"GET / HTTP/1.0\\r\\n\\r\\n")
+    answer = await reader.read()
+    writer.close()
+    return answer.startswith(b"HTTP/1.1 200")
+async def main():
+    for _ in range(5):
+        print(*await asyncio.gather(*[call() for _ in range(50)]))
+asyncio.run(main())
+"""
+
+
+def test_event_loop_with_many_calls_to_a_dead_first_address_never_condemns_the_name(guest, provider_on):
+    provider = provider_on("127.0.0.2", "127.0.0.3")
+    guest.settings["PREBREAK_PROVIDERS"] = "acme acme.test"
+    guest.names = {"acme.test": ["127.0.0.2", "127.0.0.3"]}
+    provider.listener("refuse", "127.0.0.2")
+    done = guest.run("/usr/bin/python3", "-c", MANY_AT_ONCE, "acme.test", provider.port)
+    assert (done.stdout.split(), done.stderr) == (["True"] * 250, "")
+    if guest.preloaded:
+        total = guest.status("acme")["total"]
+        assert (total["ok"], total["failed"], total["refused"]) == (250, 0, 0)
+
+
 def test_name_with_only_dead_addresses_is_one_failed_call_each_time(guarded, provider_on):
     provider = provider_on("127.0.0.2", "127.0.0.3")
     guarded.settings["PREBREAK_PROVIDERS"] = "acme acme.test trip=0 min=1000"
