@@ -47,11 +47,17 @@ class Provider:
 
     def __init__(self, *addresses):
         listen = [word for address in addresses or ("127.0.0.1",) for word in ("--listen", address)]
-        self.process = subprocess.Popen(
-            [BUILD / "support" / "provider", *listen], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
         self.lock = threading.Lock()
-        self.port = json.loads(self.process.stdout.readline())["port"]
+        # The port that is free at the first address may be taken at another: then once more, with another port
+        for _ in range(20):
+            self.process = subprocess.Popen(
+                [BUILD / "support" / "provider", *listen], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            ready = self.process.stdout.readline()
+            if ready:
+                break
+            self.process.communicate()
+        self.port = json.loads(ready)["port"]
 
     def tell(self, command):
         with self.lock:
