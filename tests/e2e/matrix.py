@@ -226,7 +226,9 @@ SECURE = {"transfer": "requests, status", "connection": "connections", None: "-"
 def table():
     rows = [("client", "connections", "requests", "status", "over TLS")]
     for client in HTTP_CLIENTS:
-        note = " (tries one address of a name)" if client.first_only else ""
+        # The same table on every machine, whichever Node it has
+        one_address = "before version 20 tries" if client.name.startswith("Node ") else "tries" if client.first_only else None
+        note = f" ({one_address} one address of a name)" if one_address else ""
         note = note or ("" if client.keeps else " (a connection each)")
         rows.append((client.name + note, "yes", "yes", "yes", SECURE[client.secure]))
     for proxy in PROXIES:
