@@ -186,12 +186,13 @@ tsan: ## the unit tests under ThreadSanitizer
 # ---- quality ----------------------------------------------------------------------------------------------------------
 
 LINT_C := $(wildcard src/*/*.c)
-lint: $(BUILD)/.packages-lint ## warnings as errors, clang-tidy, cppcheck, shellcheck
+lint: $(BUILD)/.packages-lint ## warnings as errors, clang-tidy, cppcheck, clang-format, shellcheck
 	@$(MAKE) --no-print-directory BUILD=build/lint WERROR=-Werror build $(patsubst $(BUILD)/%,build/lint/%,$(UNIT_TESTS))
 	@# One file at a time: given several, clang-tidy 14 sees no va_start from the second on.
 	printf '%s\n' $(LINT_C) | xargs -I FILE clang-tidy --quiet FILE -- -std=c11 -D_GNU_SOURCE -Iinclude -Isrc
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		--suppress=missingIncludeSystem -D_GNU_SOURCE -Iinclude -Isrc src
+	clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
 	shellcheck $$(git ls-files | xargs grep -lE '^#!.*\b(sh|bash)$$')
 
 format: ## clang-format over all C

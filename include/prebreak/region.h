@@ -108,11 +108,11 @@ struct prebreak_settings {
     prebreak_word pause_max;            /* every policy, ns */
 };
 
-#define PREBREAK_WINDOW_WORDS 192 /* three counts in at most 64 slices; fewer slices leave room for shards by thread   \
-                                   */
-#define PREBREAK_SHARDS    4
-#define PREBREAK_BUCKETS   64
-#define PREBREAK_HISTOGRAM 20 /* first byte within 1, 2, 4 ... 2^18 ms, and later */
+/* The window: three counts in at most 64 slices; fewer slices leave room for shards by thread. */
+#define PREBREAK_WINDOW_WORDS 192
+#define PREBREAK_SHARDS       4
+#define PREBREAK_BUCKETS      64
+#define PREBREAK_HISTOGRAM    20 /* first byte within 1, 2, 4 ... 2^18 ms, and later */
 
 /* Counts since the slot was claimed, one set for each shard of threads, its own cache lines: words that only add. */
 struct prebreak_totals {
@@ -146,7 +146,7 @@ struct prebreak_breaker {
     prebreak_word answered;    /* nonzero once any answer has come */
     prebreak_word phase;       /* the last phase told as an event, its generation and when */
     prebreak_word pauses;
-    prebreak_word last_call;   /* when a call was last asked for, ns, to the second: for take-over of idle slots */
+    prebreak_word last_call; /* when a call was last asked for, ns, to the second: for take-over of idle slots */
     prebreak_word spare[15];
     prebreak_word transitions[PREBREAK_PHASES][PREBREAK_PHASES]; /* [from][to], phase changes told */
     prebreak_word histogram[PREBREAK_HISTOGRAM];                 /* time to the first answer byte */
@@ -160,8 +160,8 @@ struct prebreak_breaker {
  * identity the slot is not to be read.
  */
 struct prebreak_slot {
-    prebreak_word ready; /* the identity, once name and settings are whole */
-    prebreak_word flags; /* PREBREAK_SLOT_* */
+    prebreak_word ready;        /* the identity, once name and settings are whole */
+    prebreak_word flags;        /* PREBREAK_SLOT_* */
     prebreak_word refused_told; /* CLOCK_MONOTONIC ns: when a refusal was last kept as an event */
     prebreak_word spare[5];
     char name[PREBREAK_NAME];

@@ -58,23 +58,25 @@ static int unknown_command(const char *name)
 
 static int print_usage(void)
 {
-    puts("usage: prebreak [-u USER | --all] COMMAND [ARGUMENT...]\n"
-         "\n"
-         "A circuit breaker per provider for programs you cannot change.\n"
-         "\n"
-         "commands:");
+    puts(
+        "usage: prebreak [-u USER | --all] COMMAND [ARGUMENT...]\n"
+        "\n"
+        "A circuit breaker per provider for programs you cannot change.\n"
+        "\n"
+        "commands:");
     for (size_t i = 0; i < COMMANDS; i++) {
         printf("  %-10s %s\n", commands[i].name, commands[i].summary);
     }
-    puts("\n"
-         "options:\n"
-         "  -u, --user USER  another user's region, /dev/shm/prebreak-UID (root)\n"
-         "  -a, --all        every user's region (root)\n"
-         "  -h, --help       this text; `prebreak COMMAND --help` has examples\n"
-         "  -V, --version    the version\n"
-         "\n"
-         "exit status: 0 done, 1 failure, 64 bad usage, 69 no state, 77 no permission,\n"
-         "78 bad configuration");
+    puts(
+        "\n"
+        "options:\n"
+        "  -u, --user USER  another user's region, /dev/shm/prebreak-UID (root)\n"
+        "  -a, --all        every user's region (root)\n"
+        "  -h, --help       this text; `prebreak COMMAND --help` has examples\n"
+        "  -V, --version    the version\n"
+        "\n"
+        "exit status: 0 done, 1 failure, 64 bad usage, 69 no state, 77 no permission,\n"
+        "78 bad configuration");
     return 0;
 }
 

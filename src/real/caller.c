@@ -265,7 +265,8 @@ static const void *own_table(int64_t tag)
 
 const char *real_export(size_t index)
 {
-    const uint32_t *hash = own_table(DT_GNU_HASH); /* buckets, first symbol, words of bloom, shift; bloom; buckets; chains */
+    /* buckets, first symbol, words of bloom, shift; bloom; buckets; chains */
+    const uint32_t *hash = own_table(DT_GNU_HASH);
     const ElfW(Sym) *symbols = own_table(DT_SYMTAB);
     const char *strings = own_table(DT_STRTAB);
 

@@ -73,7 +73,8 @@ FIXED(int, gethostbyname_r,
 FIXED(int, gethostbyname2_r,
       (const char *name, int family, struct hostent *ret, char *buf, size_t len, struct hostent **result, int *error),
       (name, family, ret, buf, len, result, error))
-FIXED(int, getaddrinfo_a, (int mode, struct gaicb *list[], int count, struct sigevent *event), (mode, list, count, event))
+FIXED(int, getaddrinfo_a, (int mode, struct gaicb *list[], int count, struct sigevent *event),
+      (mode, list, count, event))
 FIXED(int, gai_error, (struct gaicb * request), (request))
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */

@@ -97,7 +97,8 @@ int descriptor_copied(int from, int to)
         return to;
     }
     if (((mark | old) & FD_FLOW) == 0) {
-        fd_replace(to, old, 0); /* of its kind we are not sure: this may be a child of vfork, and the table its parent's */
+        /* Of its kind we are not sure: this may be a child of vfork, and the table its parent's. */
+        fd_replace(to, old, 0);
         return to;
     }
     int saved = errno;

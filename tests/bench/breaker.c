@@ -17,10 +17,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define KEYS 64
-#define CALLS 20000 // a round: shorter than the machine's moods
+#define KEYS   64
+#define CALLS  20000 // a round: shorter than the machine's moods
 #define ROUNDS 41
-#define TRIES 20 // until two threads really ran side by side
+#define TRIES  20 // until two threads really ran side by side
 
 static struct prebreak_settings settings;
 
@@ -139,7 +139,8 @@ static void *work(void *argument)
     struct job *job = argument;
     uint64_t seed = 0x9e3779b97f4a7c15u * (uint64_t)(job->thread + 1);
     struct breaker_caller who = {.shard = (uint32_t)job->thread, .pid = 1000 + (uint32_t)job->thread, .pid_ns = 1};
-    struct breaker_end end = {.outcome = job->failing ? PREBREAK_FAILED : PREBREAK_OK, .kind = PREBREAK_KIND_STATUS, .answered = true};
+    struct breaker_end end = {
+        .outcome = job->failing ? PREBREAK_FAILED : PREBREAK_OK, .kind = PREBREAK_KIND_STATUS, .answered = true};
     pthread_barrier_wait(job->start);
     job->begun = bench_now();
     for (uint32_t i = 0; i < CALLS; i++) {
@@ -215,7 +216,6 @@ static double round_of(int threads, int keys, bool failing, bool mutex)
     return took;
 }
 
-
 // Failures of the last two seconds, one after the other, until every policy has seen enough.
 static void fail_all(uint32_t key)
 {
@@ -256,8 +256,8 @@ static void row(enum prebreak_policy policy, bool open, int threads, int keys)
         mutex[r] = round_of(threads, keys, open, true);
     }
     double a = bench_quartile(ours, ROUNDS), b = bench_quartile(mutex, ROUNDS);
-    printf("%s\t%s\t%d\t%d\t%.1f\t%.1f\t%.2f\n", breaker_policy_name(policy), open ? "open" : "closed", threads, keys, a, b,
-           a / b);
+    printf("%s\t%s\t%d\t%d\t%.1f\t%.1f\t%.2f\n", breaker_policy_name(policy), open ? "open" : "closed", threads, keys,
+           a, b, a / b);
     fflush(stdout);
 }
 

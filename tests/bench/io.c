@@ -137,8 +137,8 @@ static int opened_download(void)
 
 // A ClientHello without extensions, and the records that follow it.
 #define ZEROS8 "\0\0\0\0\0\0\0\0"
-static const char hello[] = "\x16\x03\x01\x00\x2d\x01\x00\x00\x29\x03\x03" ZEROS8 ZEROS8 ZEROS8 ZEROS8
-                            "\x00\x00\x02\x13\x01\x01\x00";
+static const char hello[] =
+    "\x16\x03\x01\x00\x2d\x01\x00\x00\x29\x03\x03" ZEROS8 ZEROS8 ZEROS8 ZEROS8 "\x00\x00\x02\x13\x01\x01\x00";
 static char record[5 + 1024] = "\x17\x03\x03\x04\x00";
 
 static int opened_tls(void)

@@ -221,8 +221,9 @@ START_TEST(a_restraint_that_cannot_be_read_observes_and_no_operator_can_say_othe
     ck_assert(start());
     ck_assert_int_eq(config_mode(), PREBREAK_MODE_OBSERVE);
     ck_assert(!config_may_enforce());
-    ck_assert_str_eq(last, "PREBREAK_PROVIDERS, rule 1, column 12: found '10.0.0.0/99', expected a length of the "
-                           "network from 0 to 32");
+    ck_assert_str_eq(last,
+                     "PREBREAK_PROVIDERS, rule 1, column 12: found '10.0.0.0/99', expected a length of the "
+                     "network from 0 to 32");
 }
 END_TEST
 

@@ -153,8 +153,9 @@ START_TEST(json_has_the_keys_of_the_contract_in_their_order)
     json_t *root = parsed(NULL, &shown);
 
     check_keys(root, "version state mode providers holds");
-    check_keys(provider(root, 0), "name policy mode phase since drop_ratio window total failures inflight transitions "
-                                  "pauses settings");
+    check_keys(provider(root, 0),
+               "name policy mode phase since drop_ratio window total failures inflight transitions "
+               "pauses settings");
     check_keys(json_object_get(provider(root, 0), "window"), "ok failed refused");
     check_text(provider(root, 0), "name", "openai");
     check_text(provider(root, 0), "policy", "consecutive");

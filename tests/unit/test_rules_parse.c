@@ -56,9 +56,10 @@ END_TEST
 
 START_TEST(every_setting_is_taken_over)
 {
-    const struct rules_settings *sre = settings_of("success=0.5 window=5s buckets=20 min=7 trip=3 reset=2 probe=2s..9s "
-                                                   "ramp=500ms inflight=off hang=4s slow=800ms stall=9s pause_max=5m "
-                                                   "429=pause errno=ETIMEDOUT enforce=25% scope=host");
+    const struct rules_settings *sre = settings_of(
+        "success=0.5 window=5s buckets=20 min=7 trip=3 reset=2 probe=2s..9s "
+        "ramp=500ms inflight=off hang=4s slow=800ms stall=9s pause_max=5m "
+        "429=pause errno=ETIMEDOUT enforce=25% scope=host");
     ck_assert(sre->breaker.success == 0.5);
     ck_assert_uint_eq(sre->breaker.window, 5 * S);
     ck_assert_uint_eq(sre->breaker.buckets, 20);
@@ -147,9 +148,10 @@ START_TEST(printed_settings_are_those_that_the_policy_reads)
 {
     char text[1024];
     rules_print_settings(settings_of("policy=gobreaker"), text, sizeof text);
-    ck_assert_str_eq(text, "policy=gobreaker scope=provider enforce=100% hang=30s slow=0 stall=60s "
-                           "fail=408,425,429,5xx,!501,!505 neutral=409,499 429=auto pause_max=60s errno=ECONNREFUSED "
-                           "window=10s min=10 ratio=0.4 open=15s half_open=3");
+    ck_assert_str_eq(text,
+                     "policy=gobreaker scope=provider enforce=100% hang=30s slow=0 stall=60s "
+                     "fail=408,425,429,5xx,!501,!505 neutral=409,499 429=auto pause_max=60s errno=ECONNREFUSED "
+                     "window=10s min=10 ratio=0.4 open=15s half_open=3");
 }
 END_TEST
 
@@ -486,8 +488,9 @@ static void describe(const struct rules *rules, const char *host, const char *ad
 
 START_TEST(a_file_cut_anywhere_refuses_nothing_that_the_whole_one_would_not)
 {
-    static const char whole[] = "# ours\n- 10.0.0.0/8 internal.example:443\nopenai api.openai.com *.openai.azure.com "
-                                "enforce=10% success=0.5\npay 192.0.2.0/24 enforce=0\n- *.example\n* *\n";
+    static const char whole[] =
+        "# ours\n- 10.0.0.0/8 internal.example:443\nopenai api.openai.com *.openai.azure.com "
+        "enforce=10% success=0.5\npay 192.0.2.0/24 enforce=0\n- *.example\n* *\n";
     static const char *const hosts[] = {"api.openai.com", "x.openai.azure.com", "internal.example", "other.example",
                                         "pay.test"};
     static const char *const addresses[] = {"10.1.1.1", "192.0.2.7", "198.51.100.1", "2001:db8::1"};
