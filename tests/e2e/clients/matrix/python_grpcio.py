@@ -10,7 +10,7 @@ with grpc.insecure_channel(f"{host}:{port}", options=options) as channel:
     call = channel.unary_unary("/acme.Test/Ping")
     for _ in range(count):
         try:
-            call(b"", timeout=2)
+            call(b"", timeout=3)
             print("OK")
         except grpc.RpcError as error:
             print(error.details())
