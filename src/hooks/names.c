@@ -20,14 +20,14 @@ HOOK int getaddrinfo(const char *restrict node, const char *restrict service, co
 HOOK struct hostent *gethostbyname(const char *name)
 {
     struct hostent *host = real_gethostbyname(name);
-    resolve_host_told(name, host, h_errno);
+    resolve_host_told(name, host, &h_errno);
     return host;
 }
 
 HOOK struct hostent *gethostbyname2(const char *name, int family)
 {
     struct hostent *host = real_gethostbyname2(name, family);
-    resolve_host_told(name, host, h_errno);
+    resolve_host_told(name, host, &h_errno);
     return host;
 }
 
@@ -35,7 +35,7 @@ HOOK int gethostbyname_r(const char *restrict name, struct hostent *restrict ret
                          struct hostent **restrict result, int *restrict error)
 {
     int failed = real_gethostbyname_r(name, ret, buf, len, result, error);
-    resolve_host_told(name, failed == 0 ? *result : NULL, *error);
+    resolve_host_told(name, failed == 0 ? *result : NULL, error);
     return failed;
 }
 
@@ -43,7 +43,7 @@ HOOK int gethostbyname2_r(const char *restrict name, int family, struct hostent 
                           size_t len, struct hostent **restrict result, int *restrict error)
 {
     int failed = real_gethostbyname2_r(name, family, ret, buf, len, result, error);
-    resolve_host_told(name, failed == 0 ? *result : NULL, *error);
+    resolve_host_told(name, failed == 0 ? *result : NULL, error);
     return failed;
 }
 

@@ -49,10 +49,10 @@ static int error_of(int h_error)
     return h_error == TRY_AGAIN ? EAI_AGAIN : h_error == NO_RECOVERY ? EAI_FAIL : EAI_NONAME;
 }
 
-void resolve_host_told(const char *name, const struct hostent *host, int error)
+void resolve_host_told(const char *name, const struct hostent *host, const int *error)
 {
-    if (host == NULL) {
-        dns_failed(name, NULL, 0, error_of(error));
+    if (host == NULL && error != NULL) {
+        dns_failed(name, NULL, 0, error_of(*error));
     }
     if (!process_acts || name == NULL || host == NULL) {
         return;

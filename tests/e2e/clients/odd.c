@@ -362,6 +362,9 @@ static void names(const char *with)
     IN_CHILD(struct hostent host; struct hostent * out; char room[10]; int failure;
              TELL(with, gethostbyname_r("127.0.0.1", &host, room, sizeof room, &out, &failure));
              TELL(with, gethostbyname2_r("127.0.0.1", AF_INET, &host, room, 0, &out, &failure)));
+    IN_CHILD(struct hostent host; struct hostent * out; char room[1000]; int *volatile nowhere = NULL;
+             TELL(with, gethostbyname_r("127.0.0.1", &host, room, sizeof room, &out, nowhere));
+             TELL(with, gethostbyname2_r("127.0.0.1", AF_INET, &host, room, sizeof room, &out, nowhere)));
 }
 
 int main(void)
