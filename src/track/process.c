@@ -188,16 +188,58 @@ static void tell_trouble(struct state *state)
     log_event(state, &event);
 }
 
+#define KEPT 16 /* states: the first ones; a process that meets more files makes new ones for the later */
+
+/* Those that were current once, by what they say: pointers are put in, and never taken out. */
+static struct state *kept[KEPT]; /* atomic */
+
+/*
+ * The state that says the same as a fresh one, which may be that one itself. A process that changes its effective user to
+ * and fro must not meet each provider anew every time.
+ */
+static struct state *same_state(struct state *fresh)
+{
+    for (size_t i = 0; i < KEPT; i++) {
+        struct state *known = NULL;
+        if (__atomic_compare_exchange_n(&kept[i], &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            return fresh;
+        }
+        if (known->region == fresh->region && known->uid == fresh->uid && known->trouble == fresh->trouble &&
+            known->device == fresh->device && known->inode == fresh->inode) {
+            known->opened = fresh->opened;
+            known->pid = fresh->pid; /* there may have been a fork in between */
+            known->pid_ns = fresh->pid_ns;
+            return known;
+        }
+    }
+    return fresh;
+}
+
+/* Memory for a state: what same_state() had no use for, or new. */
+static struct state *spare; /* atomic */
+
+static struct state *state_memory(void)
+{
+    struct state *state = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+    return state != NULL ? state : process_memory(sizeof *state);
+}
+
 /* Maps what is at the path now, and makes it the current one if that is still `old`. */
 static struct state *map_state(struct state *old)
 {
-    struct state *state = process_memory(sizeof *state);
-    if (state == NULL) {
+    struct state *fresh = state_memory();
+    if (fresh == NULL) {
         return old;
     }
-    state_open(state, config_state(), STATE_CREATE);
-    if (state->region == NULL && old != NULL) {
+    state_open(fresh, config_state(), STATE_CREATE);
+    if (fresh->region == NULL && old != NULL) {
+        old->opened = fresh->opened; /* the next time after a minute */
+        __atomic_store_n(&spare, fresh, __ATOMIC_RELEASE);
         return old;
+    }
+    struct state *state = same_state(fresh);
+    if (state != fresh) {
+        __atomic_store_n(&spare, fresh, __ATOMIC_RELEASE);
     }
     struct state *found = old;
     if (!__atomic_compare_exchange_n(&current, &found, state, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
@@ -251,15 +293,16 @@ static void told(void *context, int slot, const struct breaker_change *change)
 
 static void look(void)
 {
-    struct state *state = process_state();
+    (void)process_state();
     struct breaker_caller who; /* the caller's own was filled before there was a state, perhaps */
     process_caller(&who);
     attempt_sweep(who.now);
+    struct state *state = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
     if (confined || state == NULL) {
         return;
     }
     config_look();
-    if (state_stale(state)) {
+    if (state_stale(state)) { /* or there was no memory for it a minute ago */
         state = map_state(state);
     }
     if (state->region != NULL) {

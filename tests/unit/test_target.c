@@ -383,6 +383,39 @@ START_TEST(draws_of_forked_siblings_differ)
 }
 END_TEST
 
+/* ---- another effective user --------------------------------------------------------------------------------------- */
+
+START_TEST(user_changed_to_and_fro_meets_the_same_providers)
+{
+    struct address address = {.port = 80};
+    struct rules_target target = {.host = "first.test", .address = address.bytes, .port = address.port};
+    struct provider *met[2] = {NULL, NULL};
+    char directory[] = "/tmp/prebreak-XXXXXX";
+    char path[sizeof directory + 8];
+    if (geteuid() != 0) {
+        return;
+    }
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/state", directory);
+    setenv("PREBREAK_STATE", path, 1); /* root's own: the other user cannot reach it, and is private */
+    process_init();
+    for (unsigned second = 0; second < 40; second++) {
+        ck_assert_int_eq(seteuid(second % 2 == 0 ? 0 : 65534), 0);
+        struct breaker_caller later;
+        process_caller(&later);
+        later.now += (1 + second) * SECOND_NS;
+        process_look(&later);
+        struct provider *provider = provider_of(&target);
+        ck_assert_ptr_nonnull(provider);
+        ck_assert(second < 2 || provider == met[second % 2]);
+        met[second % 2] = provider;
+    }
+    ck_assert_int_eq(seteuid(0), 0);
+    unlink(path);
+    rmdir(directory);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("target");
@@ -411,6 +444,7 @@ int main(void)
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         tcase_add_test(tcase, tests[i]);
     }
+    tcase_add_test(tcase, user_changed_to_and_fro_meets_the_same_providers);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
