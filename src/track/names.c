@@ -17,8 +17,7 @@
 #define HOST_WORDS  ((NAMES_HOST + 7) / 8)
 
 struct entry {
-    uint64_t sequence;   /* odd: being written */
-    uint64_t writer;     /* process_forks() of who writes */
+    uint64_t sequence;   /* see claim() */
     uint64_t used;       /* ns: when it was written, for choosing what to give up */
     uint64_t address[2]; /* its 16 bytes */
     uint64_t count;
@@ -27,7 +26,7 @@ struct entry {
 };
 
 struct resolution {
-    uint64_t sequence, writer;
+    uint64_t sequence;
     uint64_t hash; /* of the name */
     uint64_t count;
     uint64_t address[NAMES_ADDRESSES]; /* their hashes */
@@ -124,28 +123,35 @@ void names_prepare(void)
  */
 #define TURNS 200
 
-/* Makes a sequence odd. False: somebody of this process is at it; one of our parent's never comes back. */
-static bool claim(uint64_t *sequence, uint64_t *writer)
+/* A sequence: process_forks() of its writer in the high half; the low one counts, and is odd while it is written. */
+static uint64_t counted(uint64_t sequence, uint64_t writer, uint32_t steps)
 {
+    return writer << 32 | (uint32_t)(sequence + steps);
+}
+
+/* Makes a sequence odd. False: somebody of this process is at it; one of our parent's never comes back. */
+static bool claim(uint64_t *sequence)
+{
+    uint64_t writer = process_forks();
     uint64_t now = __atomic_load_n(sequence, __ATOMIC_ACQUIRE);
-    for (unsigned turn = 0; now % 2 != 0 && get(writer) == process_forks(); turn++) {
+    for (unsigned turn = 0; now % 2 != 0 && now >> 32 == writer; turn++) {
         if (turn == TURNS) {
             return false;
         }
         now = __atomic_load_n(sequence, __ATOMIC_ACQUIRE);
     }
-    uint64_t odd = now % 2 != 0 ? now + 2 : now + 1;
+    uint64_t odd = counted(now, writer, now % 2 != 0 ? 2 : 1);
     if (!__atomic_compare_exchange_n(sequence, &now, odd, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         return false;
     }
-    put(writer, process_forks());
     __atomic_thread_fence(__ATOMIC_RELEASE);
     return true;
 }
 
 static void publish(uint64_t *sequence)
 {
-    __atomic_store_n(sequence, __atomic_load_n(sequence, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+    uint64_t now = __atomic_load_n(sequence, __ATOMIC_RELAXED);
+    __atomic_store_n(sequence, counted(now, now >> 32, 1), __ATOMIC_RELEASE);
 }
 
 /* A read that began at `sequence` is good if that was even and still stands. */
@@ -235,7 +241,7 @@ static void note_address(struct tables *in, const struct address *address, const
             }
         }
     }
-    if (!claim(&entry->sequence, &entry->writer)) {
+    if (!claim(&entry->sequence)) {
         return;
     }
     if (!is_of(entry, address)) {
@@ -290,7 +296,7 @@ static void note_name(struct tables *in, uint64_t hash, const struct address *ad
     uint32_t fresh[NAMES_ADDRESSES], known[NAMES_ADDRESSES];
     size_t noted = hash_all(addresses, count, fresh);
     if ((read_name(resolution, hash, known) == noted && memcmp(fresh, known, noted * sizeof *fresh) == 0) ||
-        !claim(&resolution->sequence, &resolution->writer)) {
+        !claim(&resolution->sequence)) {
         return;
     }
     for (size_t i = 0; i < noted; i++) {
