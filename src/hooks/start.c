@@ -14,7 +14,8 @@ __attribute__((constructor)) REAL_RARE static void start(void)
 
 __attribute__((destructor)) REAL_RARE static void end(void)
 {
-    if (process_acts) {
+    /* A child of vfork that calls exit() must not give up what its parent has under way. */
+    if (process_acts && process_is_own()) {
         int saved = errno;
         flow_at_exit();
         errno = saved;

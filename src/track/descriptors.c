@@ -47,10 +47,8 @@ int descriptor_made(int fd, int domain, int type)
     stale(fd);
     bool inet = domain == AF_INET || domain == AF_INET6;
     bool stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
-    if (stream && (inet || domain == AF_UNIX)) {
-        fd_put(fd, FD_STREAM);
-    } else {
-        fd_put(fd, FD_OTHER);
+    if (fd_mark(fd) == 0) { /* else this is a child of vfork, and the number its parent's connection */
+        fd_put(fd, stream && (inet || domain == AF_UNIX) ? FD_STREAM : FD_OTHER);
     }
     errno = saved;
     return fd;
