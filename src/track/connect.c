@@ -269,6 +269,7 @@ void connect_error_read(int fd, uint64_t mark, int error)
         tell_layer(error);
         return;
     }
+    int saved = errno;
     struct flow *flow = flow_lock(mark);
     if (flow == NULL) {
         return;
@@ -280,4 +281,5 @@ void connect_error_read(int fd, uint64_t mark, int error)
         call_rest(&flow->call);
     }
     flow_leave(flow, fd, mark);
+    errno = saved;
 }

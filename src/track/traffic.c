@@ -441,7 +441,7 @@ void traffic_shutdown(int fd, uint64_t mark, int how)
     if (flow != NULL) {
         if (how == SHUT_WR) {
             flow->finished_out = true;
-        } else {
+        } else if (how == SHUT_RD || how == SHUT_RDWR) {
             flow_given_up(flow, fd);
         }
         flow_leave(flow, fd, mark);
