@@ -232,9 +232,9 @@ static void field_begin(struct http1 *parser, const uint8_t *name, size_t length
 
     parser->field = HTTP1_FIELD_OTHER;
     parser->length = 0;
-    for (uint8_t i = HTTP1_FIELD_HOST; i < sizeof fields / sizeof fields[0]; i++) {
+    for (size_t i = HTTP1_FIELD_HOST; i < sizeof fields / sizeof fields[0]; i++) {
         if ((fields[i].sides & side) != 0 && is_name(&fields[i], name, length)) {
-            parser->field = i;
+            parser->field = (uint8_t)i;
             break;
         }
     }
