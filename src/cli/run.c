@@ -113,8 +113,12 @@ static bool append(char **list, const char *separator, const char *text)
 static void complain(void *context, const struct rules_error *error)
 {
     bool *complained = context;
+    if (error->rule != 0) {
+        (void)cli_fail(0, "run: rule %u given with -p, column %u: %s", error->rule, error->column, error->text);
+    } else if (!*complained) { /* else it was said already why there is none */
+        (void)cli_fail(0, "run: -p: %s", error->text);
+    }
     *complained = true;
-    (void)cli_fail(0, "run: rule %u given with -p, column %u: %s", error->rule, error->column, error->text);
 }
 
 /* Are the rules of the command line understood? */

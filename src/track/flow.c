@@ -436,6 +436,15 @@ static bool awaited(const struct flow *flow)
            __atomic_load_n(&flow->call.provider->breaker.words->answered, __ATOMIC_RELAXED) != 0;
 }
 
+/*
+ * Its head is there, and the client has had enough of the rest: it took what it wanted of a file, or the last event of a
+ * stream. A provider whose every answer is left so would else never have answered, and would never be found well again.
+ */
+static bool answered_enough(const struct flow *flow)
+{
+    return flow->exchange.protocol == EXCHANGE_HTTP1 && flow->exchange.answering && flow->exchange.head_told;
+}
+
 static void give_up_open(struct flow *flow, uint64_t silence)
 {
     bool waiting = exchange_waiting(&flow->exchange) || flow->receiving;
@@ -448,6 +457,8 @@ static void give_up_open(struct flow *flow, uint64_t silence)
         }
     } else if (silence >= HEDGE_NS && awaited(flow)) {
         flow_fail(flow, PREBREAK_KIND_TIMEOUT);
+    } else if (answered_enough(flow)) {
+        call_status(&flow->call, exchange_answer(&flow->exchange)->status, 0);
     }
 }
 

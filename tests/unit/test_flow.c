@@ -275,6 +275,32 @@ START_TEST(request_abandoned_after_a_wait_timed_out)
 }
 END_TEST
 
+START_TEST(answer_whose_rest_is_not_wanted_was_an_answer)
+{
+    dial();
+    rig_say(fd, REQUEST);
+    rig_answer(peer, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nenough");
+    rig_receive(fd, 0);
+    rig_close(fd);
+    rig_counts(acme, 1, 0, 0);
+
+    dial();
+    rig_say(fd, REQUEST);
+    rig_answer(peer, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nnever the rest");
+    rig_receive(fd, 0);
+    rig_age(fd, 2 * SECOND_NS);
+    rig_close(fd);
+    rig_counts(acme, 1, 1, 0);
+
+    dial();
+    rig_say(fd, REQUEST);
+    rig_answer(peer, "HTTP/1.1 200 OK\r\nContent-");
+    rig_receive(fd, 0);
+    rig_close(fd);
+    rig_counts(acme, 1, 1, 1);
+}
+END_TEST
+
 START_TEST(shutdown_and_dup2_give_up_too)
 {
     dial();
@@ -461,6 +487,7 @@ int main(void)
         zero_bytes_asked_for_are_no_end,
         request_abandoned_soon_is_neutral,
         request_abandoned_after_a_wait_timed_out,
+        answer_whose_rest_is_not_wanted_was_an_answer,
         shutdown_and_dup2_give_up_too,
         last_copy_of_a_descriptor_gives_up,
         answer_is_told_by_a_copy_as_well,
