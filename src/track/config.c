@@ -46,12 +46,28 @@ static const char *keep(const char *name)
     return copy == NULL ? NULL : memcpy(copy, value, size);
 }
 
-/* The same for a path: what is relative is so to where the program began. `words`: without a slash it is none. */
-static const char *keep_path(const char *name, bool words)
+static bool no_word(const char *value)
+{
+    (void)value;
+    return false;
+}
+
+static bool word_of_log(const char *value)
+{
+    return strchr(value, '/') == NULL;
+}
+
+static bool word_of_state(const char *value)
+{
+    return strcmp(value, "private") == 0;
+}
+
+/* The same for a path: what is relative is so to where the program began. `is_word`: values that are none. */
+static const char *keep_path(const char *name, bool (*is_word)(const char *value))
 {
     const char *value = getenv(name);
     size_t length = value == NULL ? 0 : strlen(value);
-    if (length == 0 || value[0] == '/' || (words && strchr(value, '/') == NULL)) {
+    if (length == 0 || value[0] == '/' || is_word(value)) {
         return keep(name);
     }
     char *copy = room_for(4096 + length + 1);
@@ -105,10 +121,10 @@ REAL_RARE bool config_init(void)
     own.mode = keep("PREBREAK_MODE");
     own.only = keep("PREBREAK_ONLY");
     own.except = keep("PREBREAK_EXCEPT");
-    own.state = keep("PREBREAK_STATE");
-    own.log = keep_path("PREBREAK_LOG", true);
+    own.state = keep_path("PREBREAK_STATE", word_of_state);
+    own.log = keep_path("PREBREAK_LOG", word_of_log);
     own.log_format = keep("PREBREAK_LOG_FORMAT");
-    own.config = keep_path("PREBREAK_CONFIG", false);
+    own.config = keep_path("PREBREAK_CONFIG", no_word);
     own.defaults = keep("PREBREAK_DEFAULTS");
     own.providers = keep("PREBREAK_PROVIDERS");
     if (own.mode != NULL && !rules_parse_mode(own.mode, strlen(own.mode), &means)) {

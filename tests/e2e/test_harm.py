@@ -43,7 +43,7 @@ def test_descriptors_are_copied_closed_and_used_again_as_ever(both):
     assert both(BUILD / "clients" / "descriptors")[:2] == ["descriptors are what they were", "and threads may race"]
 
 
-def test_child_of_vfork_does_not_make_a_call_of_a_datagram(guarded, provider):
+def test_children_of_vfork_change_neither_kinds_nor_connections_of_their_parent(guarded, provider):
     guarded.settings["PREBREAK_PROVIDERS"] = "acme 127.0.0.1"
     done = guarded.run(BUILD / "clients" / "descriptors", "vfork", provider.port)
     assert (done.stdout, done.returncode) == ("", 0)

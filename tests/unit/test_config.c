@@ -254,10 +254,22 @@ START_TEST(a_path_is_relative_to_where_the_program_began)
     write_file("n h\n");
     ck_assert_int_eq(chdir(directory), 0);
     setenv("PREBREAK_CONFIG", "rules", 1);
+    setenv("PREBREAK_STATE", "region", 1);
     ck_assert(config_init());
     ck_assert_int_eq(chdir("/"), 0);
     config_start();
     ck_assert_str_eq(name_of("h"), "n");
+    char region[256];
+    snprintf(region, sizeof region, "%s/region", directory);
+    ck_assert_str_eq(config_state(), region);
+}
+END_TEST
+
+START_TEST(a_private_state_is_no_path)
+{
+    setenv("PREBREAK_STATE", "private", 1);
+    ck_assert(config_init());
+    ck_assert_str_eq(config_state(), "private");
 }
 END_TEST
 
@@ -501,6 +513,7 @@ int main(void)
     tcase_add_test(tests, a_restraint_that_cannot_be_read_observes_and_no_operator_can_say_otherwise);
     tcase_add_loop_test(tests, the_log_is_one_of_four_places, 0, 8);
     tcase_add_test(tests, a_path_is_relative_to_where_the_program_began);
+    tcase_add_test(tests, a_private_state_is_no_path);
     tcase_add_test(tests, the_file_is_followed);
     tcase_add_test(tests, old_rules_stay_where_they_are);
     tcase_add_test(tests, a_file_that_says_the_same_changes_nothing);

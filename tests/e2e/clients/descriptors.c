@@ -3,7 +3,8 @@
  * is said must be the same with prebreak and without.
  *
  *   descriptors             everything at once; the connections are its own
- *   descriptors vfork PORT  a child of vfork mixes up what a datagram socket and a stream are; then two calls
+ *   descriptors vfork PORT  a child of vfork mixes up what a datagram socket and a stream are, another uses the number of
+ *                           a connection again, a third ends as a whole process does; then two calls on that connection
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -321,6 +322,17 @@ static int after_vfork(in_port_t port)
     ended_well(child);
     CHECK(connect(datagram, (struct sockaddr *)&address, sizeof address) == 0);
     CHECK(connect(stream, (struct sockaddr *)&address, sizeof address) == 0);
+    child = vfork();
+    if (child == 0) {
+        close(stream);
+        _exit(socket(AF_INET, SOCK_DGRAM, 0) != stream);
+    }
+    ended_well(child);
+    child = vfork();
+    if (child == 0) {
+        exit(0);
+    }
+    ended_well(child);
     for (int i = 0; i < 2; i++) {
         CHECK(send(stream, request, sizeof request - 1, 0) == sizeof request - 1);
         CHECK(recv(stream, bytes, sizeof bytes, 0) > 0);
