@@ -1,0 +1,104 @@
+/*
+ * See exchange.h: HTTP/1 in the clear, message by message in both directions.
+ */
+#include "track/exchange_inner.h"
+
+void exchange_http1_begin(struct exchange *exchange)
+{
+    exchange->protocol = EXCHANGE_HTTP1;
+    http1_request_begin(&exchange->http.request);
+    http1_answer_begin(&exchange->http.answer, HTTP1_GET);
+}
+
+bool exchange_http1_pass(struct exchange *exchange, bool from_client, size_t length)
+{
+    return from_client ? exchange->requests_lost || http1_pass(&exchange->http.request, length)
+                       : exchange->answering && http1_pass(&exchange->http.answer, length);
+}
+
+/* ---- the client's bytes ------------------------------------------------------------------------------------------- */
+
+bool exchange_http1_wants_request(const struct exchange *exchange)
+{
+    /* A body is of no interest. */
+    return !exchange->requests_lost &&
+           (exchange->asked == 0 || exchange->http.pipeline.count + exchange->answering == 0);
+}
+
+unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)
+{
+    struct http1 *request = &exchange->http.request;
+    *taken = 0;
+    while (!exchange->requests_lost) {
+        size_t step = 0;
+        enum http1_event event = http1_feed(request, bytes + *taken, length - *taken, &step);
+        *taken += step;
+        switch (event) {
+        case HTTP1_BEGIN:
+            if (exchange_request_begins(exchange) != EXCHANGE_NOTHING) {
+                return EXCHANGE_REQUEST;
+            }
+            break;
+        case HTTP1_HEAD_DONE:
+            http1_pipeline_push(&exchange->http.pipeline, request->facts.method);
+            if (request->facts.host[0] != '\0') {
+                return EXCHANGE_NAME;
+            }
+            break;
+        case HTTP1_END:
+            break;
+        case HTTP1_MORE:
+            return EXCHANGE_NOTHING;
+        case HTTP1_OPAQUE:
+            exchange->requests_lost = true;
+            break;
+        }
+    }
+    *taken = length;
+    return EXCHANGE_NOTHING;
+}
+
+/* ---- the server's bytes ------------------------------------------------------------------------------------------- */
+
+/* Can another request follow on this connection, and be told from what went before? */
+static bool may_go_on(const struct exchange *exchange)
+{
+    return !exchange->pipelined && !exchange->requests_lost && !exchange->server_first &&
+           http1_idle(&exchange->http.request) && exchange->http.request.facts.keep_alive &&
+           exchange->http.answer.facts.keep_alive && exchange->asked == 0;
+}
+
+unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)
+{
+    struct http1 *answer = &exchange->http.answer;
+    *taken = 0;
+    if (!exchange->answering) {
+        if (length == 0) {
+            return EXCHANGE_NOTHING;
+        }
+        exchange->answering = true;
+        http1_answer_begin(answer, http1_pipeline_pop(&exchange->http.pipeline));
+        return EXCHANGE_FIRST_BYTE;
+    }
+    for (;;) {
+        size_t step = 0;
+        enum http1_event event = http1_feed(answer, bytes + *taken, length - *taken, &step);
+        *taken += step;
+        switch (event) {
+        case HTTP1_BEGIN:
+            break;
+        case HTTP1_HEAD_DONE:
+            exchange->head_told = true;
+            return EXCHANGE_STATUS;
+        case HTTP1_END:
+            (void)exchange_answered(exchange);
+            exchange->over = !may_go_on(exchange);
+            return EXCHANGE_ANSWERED;
+        case HTTP1_MORE:
+            return EXCHANGE_NOTHING;
+        case HTTP1_OPAQUE:
+            *taken = length;
+            return exchange_answered_and_over(exchange);
+        }
+    }
+}

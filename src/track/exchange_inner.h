@@ -1,0 +1,41 @@
+/*
+ * The protocols behind exchange.h, one file each: http1 (in the clear), tls (from outside), opaque (all else). Each takes
+ * bytes of one side as exchange_sent() and exchange_received() do.
+ */
+#ifndef TRACK_EXCHANGE_INNER_H
+#define TRACK_EXCHANGE_INNER_H
+
+#include "track/exchange.h"
+
+/* ---- what they share (exchange.c) --------------------------------------------------------------------------------- */
+
+/* A request begins: news if no other is outstanding. */
+unsigned exchange_request_begins(struct exchange *exchange);
+/* The answer under way is complete. */
+unsigned exchange_answered(struct exchange *exchange);
+/* All that will be told: an answer came. */
+unsigned exchange_answered_and_over(struct exchange *exchange);
+
+/* ---- HTTP/1 (exchange_http1.c) ------------------------------------------------------------------------------------ */
+
+void exchange_http1_begin(struct exchange *exchange);
+unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken);
+unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken);
+bool exchange_http1_pass(struct exchange *exchange, bool from_client, size_t length);
+bool exchange_http1_wants_request(const struct exchange *exchange);
+
+/* ---- TLS from outside (exchange_tls.c) ---------------------------------------------------------------------------- */
+
+void exchange_tls_begin(struct exchange *exchange);
+unsigned exchange_tls_sent(struct exchange *exchange, const uint8_t *bytes, size_t length);
+unsigned exchange_tls_received(struct exchange *exchange, const uint8_t *bytes, size_t length);
+bool exchange_tls_wants_request(const struct exchange *exchange);
+
+/* ---- anything else (exchange_opaque.c) ---------------------------------------------------------------------------- */
+
+unsigned exchange_opaque_sent(struct exchange *exchange, size_t length);
+unsigned exchange_opaque_received(struct exchange *exchange, size_t length);
+bool exchange_opaque_pass(struct exchange *exchange, bool from_client);
+bool exchange_opaque_wants_request(const struct exchange *exchange);
+
+#endif
