@@ -26,6 +26,17 @@ static uint64_t retry_after(const struct http1_facts *facts)
     return seconds <= 0 ? 0 : (seconds < 86400 ? (uint64_t)seconds : 86400) * SECOND_NS;
 }
 
+/* An answer is complete, and requests may be outstanding that were written before it was. */
+static void after(struct flow *flow, unsigned news)
+{
+    if ((news & EXCHANGE_NEXT) == 0) {
+        flow_void(flow, flow->exchange.asked);
+    } else if (flow->provider != NULL) {
+        flow->began = flow->moved;
+        call_pass(&flow->call, flow->provider);
+    }
+}
+
 void flow_answer(struct flow *flow, unsigned news)
 {
     if ((news & EXCHANGE_FIRST_BYTE) != 0) {
@@ -44,6 +55,7 @@ void flow_answer(struct flow *flow, unsigned news)
         } else {
             call_ok(&flow->call);
         }
+        after(flow, news);
     }
     if ((news & EXCHANGE_MAYBE) != 0) {
         call_rest(&flow->call); /* if it was, then nothing is awaited any more */

@@ -10,7 +10,7 @@
 
 /* ---- admission ---------------------------------------------------------------------------------------------------- */
 
-bool call_admit(struct call *call, struct provider *provider)
+static bool admit(struct call *call, struct provider *provider, bool refusable)
 {
     struct breaker_caller who;
     process_caller(&who);
@@ -22,7 +22,7 @@ bool call_admit(struct call *call, struct provider *provider)
     }
     const struct breaker_order order = {
         .hold = state_held(provider->state, provider->name, who.now),
-        .observe = mode != PREBREAK_MODE_ENFORCE,
+        .observe = mode != PREBREAK_MODE_ENFORCE || !refusable,
         .enforce = provider->settings.enforce,
     };
     struct breaker_change change = {.from = PREBREAK_CLOSED, .to = PREBREAK_CLOSED};
@@ -36,6 +36,16 @@ bool call_admit(struct call *call, struct provider *provider)
         provider_tell_refused(provider);
     }
     return admitted;
+}
+
+bool call_admit(struct call *call, struct provider *provider)
+{
+    return admit(call, provider, true);
+}
+
+void call_pass(struct call *call, struct provider *provider)
+{
+    (void)admit(call, provider, false);
 }
 
 /* ---- on its way --------------------------------------------------------------------------------------------------- */

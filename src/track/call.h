@@ -19,6 +19,8 @@ struct call {
 
 /* May a call to this provider go out? False: refused (told as an event once per process and generation). */
 bool call_admit(struct call *call, struct provider *provider);
+/* One that cannot be refused any more (another call is under way on its connection): it goes out, and is counted. */
+void call_pass(struct call *call, struct provider *provider);
 /* A byte of it moved. */
 void call_heard(struct call *call);
 /*

@@ -29,11 +29,7 @@ static void recognise(struct exchange *exchange, uint8_t first)
 unsigned exchange_request_begins(struct exchange *exchange)
 {
     exchange->asked++;
-    if (exchange->asked > 1) {
-        exchange->pipelined = true;
-        return EXCHANGE_NOTHING;
-    }
-    return EXCHANGE_REQUEST;
+    return exchange->asked > 1 ? EXCHANGE_NOTHING : EXCHANGE_REQUEST;
 }
 
 unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)

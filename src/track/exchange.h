@@ -25,6 +25,7 @@ enum exchange_news {
     EXCHANGE_STATUS = 8,      /* the head of an answer is complete: see exchange_answer() */
     EXCHANGE_ANSWERED = 16,   /* the answer is complete, or all that will ever be told of it */
     EXCHANGE_BROKEN_OFF = 32, /* the TLS handshake was broken off, by either side */
+    EXCHANGE_NEXT = 128,      /* with ANSWERED: another request was written before that; it is the one under way now */
     EXCHANGE_MAYBE = 64       /* what came after the request may have been its answer, and nobody can tell */
 };
 
@@ -38,7 +39,6 @@ struct exchange {
     bool head_told;     /* of that answer, its status was told */
     bool requests_lost; /* the client's bytes cannot be followed any more; the answer under way still is */
     bool ambiguous;     /* TLS: something came that may have been an answer */
-    bool pipelined;
     union {
         struct {
             struct http1 request, answer;

@@ -60,12 +60,21 @@ unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, si
 
 /* ---- the server's bytes ------------------------------------------------------------------------------------------- */
 
-/* Can another request follow on this connection, and be told from what went before? */
+/* Can another answer follow on this connection, and be told whose it is? */
 static bool may_go_on(const struct exchange *exchange)
 {
-    return !exchange->pipelined && !exchange->requests_lost && !exchange->server_first &&
-           http1_idle(&exchange->http.request) && exchange->http.request.facts.keep_alive &&
-           exchange->http.answer.facts.keep_alive && exchange->asked == 0;
+    if (exchange->requests_lost || exchange->server_first || exchange->http.pipeline.lost ||
+        !exchange->http.answer.facts.keep_alive) {
+        return false;
+    }
+    return exchange->asked > 0 || (http1_idle(&exchange->http.request) && exchange->http.request.facts.keep_alive);
+}
+
+static unsigned answer_ends(struct exchange *exchange)
+{
+    unsigned news = exchange_answered(exchange);
+    exchange->over = !may_go_on(exchange);
+    return exchange->asked > 0 && !exchange->over ? news | EXCHANGE_NEXT : news;
 }
 
 unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)
@@ -91,9 +100,7 @@ unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes
             exchange->head_told = true;
             return EXCHANGE_STATUS;
         case HTTP1_END:
-            (void)exchange_answered(exchange);
-            exchange->over = !may_go_on(exchange);
-            return EXCHANGE_ANSWERED;
+            return answer_ends(exchange);
         case HTTP1_MORE:
             return EXCHANGE_NOTHING;
         case HTTP1_OPAQUE:

@@ -222,8 +222,27 @@ bool flow_is_unopened(const struct flow *flow, int fd)
 
 /* ---- ends --------------------------------------------------------------------------------------------------------- */
 
+void flow_void(struct flow *flow, uint32_t requests)
+{
+    for (uint32_t i = 0; i < requests && i < HTTP1_PIPELINE && flow->provider != NULL; i++) {
+        struct call call;
+        call_pass(&call, flow->provider);
+        call_neutral(&call);
+    }
+}
+
+/* Requests of a pipeline behind one whose answer will not end. */
+static void leave_behind(struct flow *flow)
+{
+    const struct exchange *exchange = &flow->exchange;
+    if (exchange->protocol == EXCHANGE_HTTP1 && !exchange->over && !exchange->requests_lost && exchange->asked > 1) {
+        flow_void(flow, exchange->asked - 1);
+    }
+}
+
 void flow_lost(struct flow *flow)
 {
+    leave_behind(flow);
     call_neutral(&flow->call);
     attempt_lost(&flow->attempt, PREBREAK_NEUTRAL, 0, process_now());
     flow->exchange.over = true;
@@ -235,6 +254,7 @@ void flow_lost(struct flow *flow)
 void flow_fail(struct flow *flow, enum prebreak_kind kind)
 {
     call_failed(&flow->call, kind);
+    leave_behind(flow);
     attempt_lost(&flow->attempt, PREBREAK_FAILED, kind, process_now());
     flow->exchange.over = true;
     flow->stage = FLOW_ENDED;

@@ -162,6 +162,8 @@ void flow_given_up(struct flow *flow, int fd);
 void flow_answer(struct flow *flow, unsigned news);
 /* The call under way failed. */
 void flow_fail(struct flow *flow, enum prebreak_kind kind);
+/* Requests of a pipeline that will not be answered on this connection: calls asked for, of which nothing is known. */
+void flow_void(struct flow *flow, uint32_t requests);
 /* Nothing that comes can be judged any more: the call under way is neutral. */
 void flow_lost(struct flow *flow);
 

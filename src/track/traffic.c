@@ -83,8 +83,13 @@ static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length)
             request_begins(flow);
         }
         struct provider *provider;
-        if ((news & EXCHANGE_NAME) != 0 && flow->exchange.asked == 1 && take_name(flow, &provider)) {
-            pass = move(flow, provider) && pass;
+        if ((news & EXCHANGE_NAME) != 0 && take_name(flow, &provider)) {
+            if (flow->exchange.asked == 1) {
+                pass = move(flow, provider) && pass;
+            } else if (!same_key(provider, flow->provider)) {
+                flow->exchange.requests_lost =
+                    true; /* a pipeline to several: whose the later answers are is not kept */
+            }
         }
         if ((news & EXCHANGE_BROKEN_OFF) != 0) {
             flow_fail(flow, PREBREAK_KIND_TLS);

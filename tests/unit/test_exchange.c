@@ -151,13 +151,28 @@ START_TEST(connection_that_is_not_kept_has_nothing_more_to_tell)
 }
 END_TEST
 
-START_TEST(second_request_before_the_answer_is_let_be_and_ends_the_reading)
+START_TEST(second_request_before_the_answer_is_next_when_that_has_come)
 {
     given(_i);
     sent(REQUEST);
     ck_assert_uint_eq(sent(REQUEST) & EXCHANGE_REQUEST, 0);
-    ck_assert_uint_ne(received(ANSWER) & EXCHANGE_ANSWERED, 0);
+    ck_assert_uint_eq(received(ANSWER) & (EXCHANGE_ANSWERED | EXCHANGE_NEXT), EXCHANGE_ANSWERED | EXCHANGE_NEXT);
+    ck_assert(exchange_waiting(&exchange));
+    ck_assert_uint_eq(received(ANSWER) & (EXCHANGE_ANSWERED | EXCHANGE_NEXT), EXCHANGE_ANSWERED);
+    ck_assert(!exchange_waiting(&exchange));
+    ck_assert_uint_ne(sent(REQUEST) & EXCHANGE_REQUEST, 0);
+}
+END_TEST
+
+START_TEST(requests_behind_an_answer_that_closes_are_not_waited_for)
+{
+    given(_i);
+    sent(REQUEST);
+    sent(REQUEST);
+    unsigned news = received("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    ck_assert_uint_eq(news & (EXCHANGE_ANSWERED | EXCHANGE_NEXT), EXCHANGE_ANSWERED);
     ck_assert(exchange.over);
+    ck_assert_uint_eq(exchange.asked, 1);
 }
 END_TEST
 
@@ -308,7 +323,8 @@ int main(void)
         body_of_a_head_answer_is_not_waited_for,
         body_until_close_is_complete_at_the_end_and_no_other_is,
         connection_that_is_not_kept_has_nothing_more_to_tell,
-        second_request_before_the_answer_is_let_be_and_ends_the_reading,
+        second_request_before_the_answer_is_next_when_that_has_come,
+        requests_behind_an_answer_that_closes_are_not_waited_for,
         tunnel_and_upgrade_end_the_reading_with_an_answer,
         answer_to_a_request_that_nobody_saw_still_tells_its_status,
         body_that_went_by_unseen_leaves_the_answer_readable,

@@ -143,6 +143,36 @@ START_TEST(every_request_on_a_kept_connection_is_a_call)
 }
 END_TEST
 
+START_TEST(every_request_of_a_pipeline_is_a_call_with_its_own_outcome)
+{
+    dial();
+    rig_say(fd, REQUEST REQUEST REQUEST);
+    rig_answer(peer, GOOD BAD GOOD);
+    rig_receive(fd, 0);
+    rig_counts(acme, 2, 1, 0);
+    /* Two outstanding at a reset: the first was waited for in vain, of the one behind it nothing is known */
+    rig_say(fd, REQUEST REQUEST);
+    rig_age(fd, 2 * SECOND_NS);
+    rig_reset(peer);
+    rig_receive(fd, 0);
+    rig_counts(acme, 2, 2, 1);
+    rig_close(fd);
+    rig_counts(acme, 2, 2, 1);
+}
+END_TEST
+
+START_TEST(requests_of_a_pipeline_behind_a_last_answer_are_neutral)
+{
+    dial();
+    rig_say(fd, REQUEST REQUEST REQUEST);
+    rig_answer(peer, GOOD "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    rig_receive(fd, 0);
+    rig_counts(acme, 2, 0, 1);
+    rig_close(fd);
+    rig_counts(acme, 2, 0, 1);
+}
+END_TEST
+
 START_TEST(answer_read_byte_by_byte_and_request_written_so_say_the_same)
 {
     dial();
@@ -477,6 +507,8 @@ int main(void)
         good_answer_is_ok_once_it_is_complete,
         failing_status_failed,
         every_request_on_a_kept_connection_is_a_call,
+        every_request_of_a_pipeline_is_a_call_with_its_own_outcome,
+        requests_of_a_pipeline_behind_a_last_answer_are_neutral,
         answer_read_byte_by_byte_and_request_written_so_say_the_same,
         peeked_bytes_are_not_taken_for_read,
         opaque_answer_byte_is_ok_and_the_descriptor_is_let_go,
