@@ -164,6 +164,9 @@ void breaker_finish(const struct breaker *b, const struct breaker_caller *who, s
     bool current = generation == turn.generation;
     if (end->retry_at != 0 && current && pause_wanted(&turn, end)) {
         pause_begin(&turn, end->retry_at);
+        if (!phase_told_hold(&turn)) {
+            phase_tell(&turn, PREBREAK_PAUSED);
+        }
         outcome = PREBREAK_NEUTRAL;
     }
     totals_end(b, who->shard, outcome, end->kind);

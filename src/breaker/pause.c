@@ -1,5 +1,4 @@
 #include "breaker/pause.h"
-#include "breaker/phase.h"
 
 uint64_t pause_checked(const struct turn *turn, uint64_t until)
 {
@@ -18,7 +17,7 @@ bool pause_wanted(const struct turn *turn, const struct breaker_end *end)
     return end->retry == BREAKER_RETRY_OBEY;
 }
 
-void pause_begin(struct turn *turn, uint64_t until)
+void pause_begin(const struct turn *turn, uint64_t until)
 {
     until = least(until, turn->now + turn->set->pause_max);
     uint64_t found = word_load(&turn->words->pause_until);
@@ -28,9 +27,6 @@ void pause_begin(struct turn *turn, uint64_t until)
         }
     }
     word_add(&turn->words->pauses, 1);
-    if (!phase_told_hold(turn)) {
-        phase_tell(turn, PREBREAK_PAUSED);
-    }
 }
 
 void pause_end(const struct turn *turn)

@@ -21,7 +21,7 @@ static inline uint64_t pause_until(const struct turn *turn)
 bool pause_wanted(const struct turn *turn, const struct breaker_end *end);
 
 /* Begins one, or makes it longer: deadlines only move later. */
-void pause_begin(struct turn *turn, uint64_t until);
+void pause_begin(const struct turn *turn, uint64_t until);
 void pause_end(const struct turn *turn);
 
 #endif

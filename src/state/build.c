@@ -14,40 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- text without stdio ----------------------------------------------------------------------------------------- */
-
-size_t text_append(char *buffer, size_t size, size_t at, const char *text)
-{
-    size_t length = strlen(text);
-
-    if (at >= size || length >= size - at) {
-        return size;
-    }
-    memcpy(buffer + at, text, length + 1);
-    return at + length;
-}
-
-size_t text_append_number(char *buffer, size_t size, size_t at, uint64_t number, unsigned base)
-{
-    char digits[65];
-    char *next = digits + sizeof digits;
-
-    *--next = '\0';
-    do {
-        *--next = "0123456789abcdef"[number % base];
-        number /= base;
-    } while (number > 0);
-    return text_append(buffer, size, at, next);
-}
-
 /* ---- small things ----------------------------------------------------------------------------------------------- */
-
-uint64_t clock_ns(int clock)
-{
-    struct timespec now;
-
-    return real_clock_gettime(clock, &now) == 0 ? (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec : 0;
-}
 
 /* Good enough for seeds and names of files, and takes no system call: the kernel's gift to this process, and now. */
 static uint64_t random_word(void)

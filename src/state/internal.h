@@ -5,16 +5,28 @@
 #ifndef STATE_INTERNAL_H
 #define STATE_INTERNAL_H
 
+#include "real/real.h"
 #include "state/state.h"
 #include <sys/stat.h>
+#include <time.h>
 
 #define NS_PER_S UINT64_C(1000000000)
+
+/* ---- text.c ------------------------------------------------------------------------------------------------------ */
 
 /* A text with its final NUL appended to a buffer of `size` at `at`; the new end, or `size` if it does not fit. */
 size_t text_append(char *buffer, size_t size, size_t at, const char *text);
 size_t text_append_number(char *buffer, size_t size, size_t at, uint64_t number, unsigned base);
 
-uint64_t clock_ns(int clock);
+/* ---- clocks ------------------------------------------------------------------------------------------------------ */
+
+/* 0 where the clock cannot be read. */
+static inline uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    return real_clock_gettime(clock, &now) == 0 ? (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec : 0;
+}
 
 /* ---- check.c: nothing here changes anything --------------------------------------------------------------------- */
 
