@@ -4,13 +4,12 @@
  */
 #include "real/real.h"
 #include "track/fdtable.h"
+#include "track/feed.h"
 #include "track/flow.h"
 #include "track/layer.h"
 #include "track/process.h"
-#include "track/target.h"
 #include <errno.h>
 
-#define AHEAD    4096                /* bytes of one write that are read before it */
 #define PAUSE_NS UINT64_C(100000000) /* a client that writes again after that had its answer */
 
 /* ---- an upper layer's connections --------------------------------------------------------------------------------- */
@@ -29,103 +28,7 @@ static void upper_heard(void)
     }
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------------------- */
-
-static void request_begins(struct flow *flow)
-{
-    flow->began = process_now();
-    flow->receiving = flow->drained = false;
-    if (flow->exchange.completed > 0) {
-        flow->undecided = true; /* a call of its own, decided when it is known whom it is for */
-    }
-}
-
-/* The bytes gave a name. True: it may be believed, and *provider is whom it is for. */
-static bool take_name(const struct flow *flow, struct provider **provider)
-{
-    struct exchange_name name;
-    exchange_name(&flow->exchange, &name);
-    return target_named(&flow->address, &name, provider);
-}
-
-/* Two threads that meet a provider at the same time may each have made an entry for it. */
-static bool same_key(const struct provider *one, const struct provider *other)
-{
-    return one == other || (one != NULL && other != NULL && one->breaker.words == other->breaker.words);
-}
-
-/* The call goes on under another key: what was begun under the old one says nothing of it. False: refused there. */
-static bool move(struct flow *flow, struct provider *provider)
-{
-    if (!flow->undecided && same_key(provider, flow->provider)) {
-        flow->provider = provider;
-        flow->call.provider = flow->call.provider != NULL ? provider : NULL;
-        return true;
-    }
-    call_neutral(&flow->call);
-    flow->undecided = false;
-    flow->provider = provider;
-    return provider == NULL || attempt_resumed(provider, process_now(), &flow->call) ||
-           call_admit(&flow->call, provider);
-}
-
-/* Feeds what is written; false: the request is for somebody who is not to be called now. */
-static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length)
-{
-    bool pass = true;
-    unsigned news;
-    do {
-        size_t taken;
-        news = exchange_sent(&flow->exchange, bytes, length, &taken);
-        bytes += taken;
-        length -= taken;
-        if ((news & EXCHANGE_REQUEST) != 0) {
-            request_begins(flow);
-        }
-        struct provider *provider;
-        if ((news & EXCHANGE_NAME) != 0 && take_name(flow, &provider)) {
-            if (flow->exchange.asked == 1) {
-                pass = move(flow, provider) && pass;
-            } else if (!same_key(provider, flow->provider)) {
-                flow->exchange.requests_lost =
-                    true; /* a pipeline to several: whose the later answers are is not kept */
-            }
-        }
-        if ((news & EXCHANGE_BROKEN_OFF) != 0) {
-            flow_fail(flow, PREBREAK_KIND_TLS);
-        }
-    } while (news != EXCHANGE_NOTHING || length > 0);
-    return pass;
-}
-
-/* No better name can come any more: it is for whom the address said. */
-static bool settle(struct flow *flow)
-{
-    if (!flow->undecided || flow->exchange.asked == 0 || exchange_wants_request(&flow->exchange)) {
-        return true;
-    }
-    return move(flow, flow->provider);
-}
-
-/* Reads what is about to be written. False: refused. */
-static bool look_ahead(struct flow *flow, const struct iovec *iov, size_t count)
-{
-    bool pass = true;
-    size_t left = AHEAD;
-    for (size_t i = 0; i < count && left > 0; i++) {
-        size_t length = iov[i].iov_len < left ? iov[i].iov_len : left;
-        if (length == 0) {
-            continue;
-        }
-        if (!process_readable(iov[i].iov_base, length)) {
-            return true; /* the real call will say so */
-        }
-        pass = feed_sent(flow, iov[i].iov_base, length) && pass;
-        flow->ahead += (uint32_t)length;
-        left -= length;
-    }
-    return settle(flow) && pass;
-}
+/* ---- refusing ----------------------------------------------------------------------------------------------------- */
 
 /* Shut down for real, so that whoever waits for an answer is told at once; but only if it still is that socket. */
 static bool refuse(struct flow *flow, int fd)
@@ -156,7 +59,7 @@ bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count)
         if (flow->stage == FLOW_CONDEMNED) {
             pass = flow_is(flow, fd, true) ? false : true;
         } else if (flow->stage != FLOW_ENDED && flow->ahead == 0 && exchange_wants_request(&flow->exchange)) {
-            pass = look_ahead(flow, iov, count) || !refuse(flow, fd);
+            pass = feed_ahead(flow, iov, count) || !refuse(flow, fd);
         }
         flow_note_look(flow);
         flow_unlock(flow);
@@ -197,19 +100,6 @@ static inline bool passes(struct flow *flow, bool from_client, size_t length)
     }
     heard(flow);
     return true;
-}
-
-static void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size_t written)
-{
-    for (size_t i = 0; i < count && written > 0; i++) {
-        size_t length = iov[i].iov_len < written ? iov[i].iov_len : written;
-        size_t known = flow->ahead < length ? flow->ahead : length;
-        flow->ahead -= (uint32_t)known;
-        written -= length;
-        if (known < length) {
-            (void)feed_sent(flow, (const uint8_t *)iov[i].iov_base + known, length - known);
-        }
-    }
 }
 
 static bool is_passing(int error)
@@ -301,18 +191,6 @@ ssize_t traffic_sent_unseen(int fd, uint64_t mark, ssize_t result)
 
 /* ---- read --------------------------------------------------------------------------------------------------------- */
 
-static void feed_received(struct flow *flow, const uint8_t *bytes, size_t length)
-{
-    unsigned news;
-    do {
-        size_t taken;
-        news = exchange_received(&flow->exchange, bytes, length, &taken);
-        bytes += taken;
-        length -= taken;
-        flow_answer(flow, news);
-    } while (news != EXCHANGE_NOTHING || length > 0);
-}
-
 static size_t room(const struct iovec *iov, size_t count)
 {
     size_t sum = 0;
@@ -320,15 +198,6 @@ static size_t room(const struct iovec *iov, size_t count)
         sum += iov[i].iov_len;
     }
     return sum;
-}
-
-static void feed_read(struct flow *flow, const struct iovec *iov, size_t count, size_t read)
-{
-    for (size_t i = 0; i < count && read > 0; i++) {
-        size_t length = iov[i].iov_len < read ? iov[i].iov_len : read;
-        feed_received(flow, iov[i].iov_base, length);
-        read -= length;
-    }
 }
 
 /*

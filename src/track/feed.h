@@ -1,0 +1,20 @@
+/*
+ * The bytes of a connection, fed to its exchange by whoever moves them, and what becomes of its calls by that: a request
+ * begins, says whom it is for, is gated, and is answered. All with the flow locked; async-signal-safe.
+ */
+#ifndef TRACK_FEED_H
+#define TRACK_FEED_H
+
+#include "track/flow.h"
+
+/*
+ * What is about to be written, where it may begin a request or say whom it is for: reads some of it, and remembers how
+ * much (flow->ahead). False: it is for somebody who is not to be called now.
+ */
+bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count);
+/* The first `written` bytes of these were written; what was read before is not read again. */
+void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size_t written);
+/* The first `read` bytes of these were read. */
+void feed_read(struct flow *flow, const struct iovec *iov, size_t count, size_t read);
+
+#endif
