@@ -4,6 +4,7 @@ import subprocess
 import pytest
 
 import harness
+import secure
 
 
 @pytest.fixture
@@ -60,3 +61,9 @@ def need_namespaces(need_root):
     done = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True)
     if done.returncode != 0:
         pytest.skip("needs a mount namespace of its own")
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """Trusted by every client that is given its `trusting`."""
+    return secure.Certificate(tmp_path_factory.mktemp("certificate"))

@@ -82,7 +82,7 @@ HTTP_CLIENTS = [
 # What clients say in their own words, and what it means.
 SAID = [
     ("reset", r"reset by peer"),
-    ("refused", r"refused|prebreak: acme|ConnectException|(couldn't|failed to) connect"),
+    ("refused", r"refused|prebreak: |ConnectException|(couldn't|failed to) connect"),
     ("timeout", r"time.?out|timed out|too slow|deadline exceeded"),
     ("reset", r"reset|closed|disconnect|EOF|empty reply|hang up|no bytes|no data|failed to open stream|reached end"),
 ]
