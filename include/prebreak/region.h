@@ -112,7 +112,7 @@ struct prebreak_settings {
 #define PREBREAK_WINDOW_WORDS 192
 #define PREBREAK_SHARDS       4
 #define PREBREAK_BUCKETS      64
-#define PREBREAK_HISTOGRAM    20 /* first byte within 1, 2, 4 ... 2^18 ms, and later */
+#define PREBREAK_HISTOGRAM    20 /* first byte within 1, 2, 4 ... 2^18 ms (at most), and later */
 
 /* Counts since the slot was claimed, one set for each shard of threads, its own cache lines: words that only add. */
 struct prebreak_totals {
@@ -146,8 +146,9 @@ struct prebreak_breaker {
     prebreak_word answered;    /* nonzero once any answer has come */
     prebreak_word phase;       /* the last phase told as an event, its generation and when */
     prebreak_word pauses;
-    prebreak_word last_call; /* when a call was last asked for, ns, to the second: for take-over of idle slots */
-    prebreak_word spare[15];
+    prebreak_word last_call;     /* when a call was last asked for, ns, to the second: for take-over of idle slots */
+    prebreak_word first_byte_us; /* sum of what the histogram counts, microseconds */
+    prebreak_word spare[14];
     prebreak_word transitions[PREBREAK_PHASES][PREBREAK_PHASES]; /* [from][to], phase changes told */
     prebreak_word histogram[PREBREAK_HISTOGRAM];                 /* time to the first answer byte */
     prebreak_word window[PREBREAK_WINDOW_WORDS] __attribute__((aligned(64)));

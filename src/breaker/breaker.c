@@ -4,7 +4,8 @@
 #include "breaker/policy.h"
 #include "breaker/streak.h"
 
-#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_US UINT64_C(1000)
 
 /* ---- totals ------------------------------------------------------------------------------------------------------ */
 
@@ -91,12 +92,12 @@ void breaker_heard(const struct breaker *b, const struct breaker_caller *who, st
 
 void breaker_first_byte(const struct breaker *b, uint64_t latency)
 {
-    uint64_t ms = latency / NS_PER_MS;
     unsigned bucket = 0;
-    while (bucket < PREBREAK_HISTOGRAM - 1 && ms >= UINT64_C(1) << bucket) {
+    while (bucket < PREBREAK_HISTOGRAM - 1 && latency > NS_PER_MS << bucket) {
         bucket++;
     }
     word_add(&b->words->histogram[bucket], 1);
+    word_add(&b->words->first_byte_us, latency / NS_PER_US);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */

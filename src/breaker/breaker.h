@@ -109,6 +109,13 @@ void breaker_finish(const struct breaker *b, const struct breaker_caller *who, s
 /* The first answer byte of a call came `latency` ns after its request: counted in the histogram. */
 void breaker_first_byte(const struct breaker *b, uint64_t latency);
 
+/* That histogram: answers since the slot was claimed, by the time to their first byte. */
+struct breaker_first_bytes {
+    uint64_t count[PREBREAK_HISTOGRAM]; /* within 2^i ms and not within the one before; the last: later than all */
+    uint64_t sum;                       /* of all those times, microseconds */
+};
+void breaker_first_bytes(const struct breaker *b, struct breaker_first_bytes *first_bytes);
+
 /*
  * A call of this breaker was found overdue, last heard of at `heard` (ns), and its in-flight word was cleared by this
  * caller's CAS: it counts as failed, kind hang.

@@ -45,6 +45,14 @@ static double drop_shown(const struct turn *turn, enum prebreak_phase phase)
     return phase == PREBREAK_HELD_CLOSED ? 0 : (double)turn->drop / DROP_ALL;
 }
 
+void breaker_first_bytes(const struct breaker *b, struct breaker_first_bytes *first_bytes)
+{
+    for (unsigned i = 0; i < PREBREAK_HISTOGRAM; i++) {
+        first_bytes->count[i] = word_load(&b->words->histogram[i]);
+    }
+    first_bytes->sum = word_load(&b->words->first_byte_us);
+}
+
 void breaker_view(const struct breaker *b, uint64_t now, enum prebreak_phase hold, struct breaker_view *view)
 {
     struct turn turn;

@@ -19,6 +19,8 @@ static const char help_text[] =
     "  window    how the calls of the last seconds ended\n"
     "  total     since the region was made; WOULD: of these, calls that observe mode\n"
     "            let out and enforcing would have refused\n"
+    "  first byte  time to the first answer byte: half of them, and 95 % of them, came\n"
+    "            within it, as far as a histogram by powers of two can tell\n"
     "  OUT       calls in flight\n"
     "  RETRY IN  until the next call may pass\n"
     "\n"

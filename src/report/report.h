@@ -15,6 +15,12 @@ bool report_coloured(FILE *out);
 /* A mode as it stands in variables, on the command line and in JSON. Out of range: as PREBREAK_MODE_ENV. */
 const char *report_mode_name(enum prebreak_mode mode);
 
+/*
+ * Of so many first bytes, the time in ms within which the share `q` of them (0..1) came: within a bucket as if they were
+ * spread evenly; beyond the last bound, that bound. NAN: there were none.
+ */
+double report_first_byte(const struct breaker_first_bytes *first_bytes, double q);
+
 /* What a breaker is set to: its policy and what that policy reads, `name=value` separated by spaces. Returns buffer. */
 char *report_settings(const struct prebreak_settings *settings, char *buffer, size_t size);
 

@@ -71,6 +71,7 @@ static bool take_provider(struct state *state, int slot, const char *name, struc
     provider->hold = PREBREAK_CLOSED;
     apply_hold(snapshot, provider);
     breaker_view(&breaker, snapshot->now, provider->hold, &provider->view);
+    breaker_first_bytes(&breaker, &provider->first_bytes);
     const struct breaker_view *view = &provider->view;
     provider->calls = view->outcome[PREBREAK_OK] + view->outcome[PREBREAK_FAILED] + view->outcome[PREBREAK_NEUTRAL] +
                       view->total_refused + view->inflight;

@@ -18,6 +18,7 @@ struct snapshot_provider {
     uint64_t calls;           /* asked for, refused ones too */
     struct prebreak_settings settings;
     struct breaker_view view;
+    struct breaker_first_bytes first_bytes;
 };
 
 /* A held name. */

@@ -4,6 +4,7 @@
 #include "report/report.h"
 #include "report/text.h"
 #include <jansson.h>
+#include <math.h>
 #include <prebreak/version.h>
 
 /* Set when any piece could not be had: the whole is then not printed. */
@@ -16,9 +17,27 @@ static void put(json_t *object, const char *key, json_t *value)
     }
 }
 
+static void append(json_t *array, json_t *value)
+{
+    if (value == NULL || json_array_append_new(array, value) != 0) {
+        failed = true;
+    }
+}
+
+static json_t *count_of(uint64_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
 static void put_count(json_t *object, const char *key, uint64_t value)
 {
-    put(object, key, json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value));
+    put(object, key, count_of(value));
+}
+
+/* NAN, there were none, is null. */
+static void put_quantile(json_t *object, const char *key, double value)
+{
+    put(object, key, isnan(value) ? json_null() : json_real(value));
 }
 
 static void put_text(json_t *object, const char *key, const char *text)
@@ -68,6 +87,25 @@ static json_t *failures_of(const struct breaker_view *view)
     return object;
 }
 
+/* The bounds are the greatest time that a bucket takes in; the last has none. */
+static json_t *first_byte_of(const struct breaker_first_bytes *first_bytes)
+{
+    json_t *object = json_object();
+    json_t *bounds = json_array();
+    json_t *counts = json_array();
+    for (int i = 0; i < PREBREAK_HISTOGRAM; i++) {
+        json_t *bound = i < PREBREAK_HISTOGRAM - 1 ? json_integer((json_int_t)1 << i) : json_null();
+        append(bounds, bound);
+        append(counts, count_of(first_bytes->count[i]));
+    }
+    put(object, "le", bounds);
+    put(object, "counts", counts);
+    put_count(object, "sum", first_bytes->sum / 1000);
+    put_quantile(object, "p50", report_first_byte(first_bytes, 0.5));
+    put_quantile(object, "p95", report_first_byte(first_bytes, 0.95));
+    return object;
+}
+
 static json_t *provider_of_snapshot(const struct snapshot *snapshot, const struct snapshot_provider *provider)
 {
     const struct breaker_view *view = &provider->view;
@@ -87,6 +125,7 @@ static json_t *provider_of_snapshot(const struct snapshot *snapshot, const struc
     put_count(object, "pauses", view->pauses);
     report_settings(&provider->settings, settings, sizeof(settings));
     put_text(object, "settings", settings);
+    put(object, "first_byte_ms", first_byte_of(&provider->first_bytes));
     return object;
 }
 
@@ -111,14 +150,10 @@ static json_t *status_of(const struct state *state, const struct snapshot *snaps
     json_t *providers = json_array();
     json_t *holds = json_array();
     for (int i = 0; i < snapshot->providers; i++) {
-        if (json_array_append_new(providers, provider_of_snapshot(snapshot, &snapshot->provider[i])) != 0) {
-            failed = true;
-        }
+        append(providers, provider_of_snapshot(snapshot, &snapshot->provider[i]));
     }
     for (int i = 0; i < snapshot->holds; i++) {
-        if (json_array_append_new(holds, hold_of(snapshot, &snapshot->hold[i])) != 0) {
-            failed = true;
-        }
+        append(holds, hold_of(snapshot, &snapshot->hold[i]));
     }
     put_text(root, "version", PREBREAK_VERSION);
     put_text(root, "state", state->path);

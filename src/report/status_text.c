@@ -5,6 +5,7 @@
 #include "report/report.h"
 #include "report/text.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,6 +121,32 @@ static void cell_inflight(const struct line *line, char *cell)
     count(line->provider->view.inflight, cell);
 }
 
+/* As fine as the histogram is: 1430ms rather than 1s. */
+static void cell_quantile(const struct line *line, double q, char *cell)
+{
+    double ms = report_first_byte(&line->provider->first_bytes, q);
+    if (isnan(ms)) {
+        return;
+    }
+    if (ms < 1) {
+        snprintf(cell, CELL, "<1ms");
+    } else if (ms < 10000) {
+        snprintf(cell, CELL, "%.0fms", ms);
+    } else {
+        text_span((uint64_t)(ms * 1e6), cell, CELL);
+    }
+}
+
+static void cell_median(const struct line *line, char *cell)
+{
+    cell_quantile(line, 0.5, cell);
+}
+
+static void cell_95th(const struct line *line, char *cell)
+{
+    cell_quantile(line, 0.95, cell);
+}
+
 static void cell_retry(const struct line *line, char *cell)
 {
     if (line->provider->view.retry_in != 0) {
@@ -165,6 +192,8 @@ static const struct column {
     {NULL, "NEUTRAL", true, cell_neutral},
     {NULL, "REFUSED", true, cell_refused},
     {NULL, "WOULD", true, cell_would},
+    {"first byte", "P50", true, cell_median},
+    {NULL, "P95", true, cell_95th},
     {"", "OUT", true, cell_inflight},
     {"", "RETRY IN", true, cell_retry},
 };

@@ -136,12 +136,18 @@ START_TEST(first_bytes_are_counted_by_powers_of_two)
     breaker_first_byte(&rig->b, 0);
     breaker_first_byte(&rig->b, 999999);
     breaker_first_byte(&rig->b, 1 * MS);
+    breaker_first_byte(&rig->b, 1 * MS + 1);
     breaker_first_byte(&rig->b, 3 * MS);
-    breaker_first_byte(&rig->b, UINT64_MAX);
-    ck_assert_uint_eq(rig->words.histogram[0], 2);
-    ck_assert_uint_eq(rig->words.histogram[1], 1);
-    ck_assert_uint_eq(rig->words.histogram[2], 1);
-    ck_assert_uint_eq(rig->words.histogram[PREBREAK_HISTOGRAM - 1], 1);
+    breaker_first_byte(&rig->b, 262144 * MS);
+    breaker_first_byte(&rig->b, 262144 * MS + 1);
+    struct breaker_first_bytes seen;
+    breaker_first_bytes(&rig->b, &seen);
+    ck_assert_uint_eq(seen.count[0], 3);
+    ck_assert_uint_eq(seen.count[1], 1);
+    ck_assert_uint_eq(seen.count[2], 1);
+    ck_assert_uint_eq(seen.count[PREBREAK_HISTOGRAM - 2], 1);
+    ck_assert_uint_eq(seen.count[PREBREAK_HISTOGRAM - 1], 1);
+    ck_assert_uint_eq(seen.sum, 999 + 1000 + 1000 + 3000 + 262144000 + 262144000);
 }
 END_TEST
 

@@ -4,6 +4,7 @@
 #include <check.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -92,6 +93,18 @@ static void check_harmless(const char *text)
     }
 }
 
+/* Where a word stands in its line. */
+static long column_of(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    ck_assert_msg(at != NULL, "no %s in: %s", word, text);
+    const char *line = at;
+    while (line > text && line[-1] != '\n') {
+        line--;
+    }
+    return at - line;
+}
+
 // ---- JSON -----------------------------------------------------------------------------------------------------------
 
 /* Totals that no two fields share, spread over the shards. */
@@ -155,7 +168,8 @@ START_TEST(json_has_the_keys_of_the_contract_in_their_order)
     check_keys(root, "version state mode providers holds");
     check_keys(provider(root, 0),
                "name policy mode phase since drop_ratio window total failures inflight transitions "
-               "pauses settings");
+               "pauses settings first_byte_ms");
+    check_keys(json_object_get(provider(root, 0), "first_byte_ms"), "le counts sum p50 p95");
     check_keys(json_object_get(provider(root, 0), "window"), "ok failed refused");
     check_text(provider(root, 0), "name", "openai");
     check_text(provider(root, 0), "policy", "consecutive");
@@ -209,6 +223,81 @@ START_TEST(a_count_beyond_what_json_can_say_is_the_greatest_it_can)
 
     check_count(json_object_get(provider(root, 0), "total"), "would_refuse", INT64_MAX);
     json_decref(root);
+}
+END_TEST
+
+static void check_near(double found, double expected)
+{
+    ck_assert_msg(fabs(found - expected) < 1e-9, "found %g, expected %g", found, expected);
+}
+
+START_TEST(first_bytes_are_shown_by_their_bounds)
+{
+    int shown;
+    struct prebreak_slot *slot = given_a_breaker("openai", PREBREAK_SRE);
+    slot->breaker.histogram[5] = 90; /* within 16..32 ms */
+    slot->breaker.histogram[PREBREAK_HISTOGRAM - 1] = 10;
+    slot->breaker.first_byte_us = 12345678;
+
+    json_t *root = parsed(NULL, &shown);
+    char *text = rendered(report_status_text, NULL, &shown);
+
+    json_t *first = json_object_get(provider(root, 0), "first_byte_ms");
+    json_t *bounds = json_object_get(first, "le");
+    json_t *counts = json_object_get(first, "counts");
+    ck_assert_uint_eq(json_array_size(bounds), PREBREAK_HISTOGRAM);
+    ck_assert_uint_eq(json_array_size(counts), PREBREAK_HISTOGRAM);
+    ck_assert_int_eq(json_integer_value(json_array_get(bounds, 5)), 32);
+    ck_assert_int_eq(json_integer_value(json_array_get(counts, 5)), 90);
+    ck_assert(json_is_null(json_array_get(bounds, PREBREAK_HISTOGRAM - 1)));
+    check_count(first, "sum", 12345);
+    check_near(json_real_value(json_object_get(first, "p50")), 24.8889);
+    ck_assert(json_real_value(json_object_get(first, "p95")) == 262144);
+    ck_assert_int_eq(column_of(text, "25ms") + (long)strlen("25ms"), column_of(text, "P50") + (long)strlen("P50"));
+    json_decref(root);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_provider_that_has_not_answered_has_no_quantiles)
+{
+    int shown;
+    given_a_breaker("openai", PREBREAK_SRE);
+
+    json_t *root = parsed(NULL, &shown);
+    char *text = rendered(report_status_text, NULL, &shown);
+
+    json_t *first = json_object_get(provider(root, 0), "first_byte_ms");
+    ck_assert(json_is_null(json_object_get(first, "p50")));
+    ck_assert(json_is_null(json_object_get(first, "p95")));
+    ck_assert_ptr_null(strstr(text, "P50"));
+    json_decref(root);
+    free(text);
+}
+END_TEST
+
+/* A share of some counts, and the time it takes. */
+static const struct {
+    unsigned bucket[3];
+    uint64_t count[3];
+    double q, ms;
+} quantiles[] = {
+    {{0}, {1}, 1, 1},                                           /* all within a millisecond */
+    {{0}, {4}, 0.5, 0.5},                                       /* spread evenly */
+    {{0, 1}, {1, 1}, 0.5, 1},                                   /* at a border: the end of the lower one */
+    {{3, 9}, {95, 5}, 0.95, 8},                                 /* just so */
+    {{3, 9}, {94, 6}, 0.95, 256 + 256 / 6.0},                   /* the first of the next */
+    {{0, PREBREAK_HISTOGRAM - 1}, {1, 9}, 0.5, 262144},         /* beyond the last bound */
+    {{2, 4, 6}, {UINT64_MAX, UINT64_MAX, UINT64_MAX}, 0.5, 12}, /* a region of garbage */
+};
+
+START_TEST(a_quantile_lies_within_its_bucket)
+{
+    struct breaker_first_bytes seen = {.sum = 0};
+    for (int i = 0; i < 3 && quantiles[_i].count[i] != 0; i++) {
+        seen.count[quantiles[_i].bucket[i]] = quantiles[_i].count[i];
+    }
+    check_near(report_first_byte(&seen, quantiles[_i].q), quantiles[_i].ms);
 }
 END_TEST
 
@@ -337,18 +426,6 @@ START_TEST(the_worst_phase_comes_first)
     free(text);
 }
 END_TEST
-
-/* Where a word stands in its line. */
-static long column_of(const char *text, const char *word)
-{
-    const char *at = strstr(text, word);
-    ck_assert_msg(at != NULL, "no %s in: %s", word, text);
-    const char *line = at;
-    while (line > text && line[-1] != '\n') {
-        line--;
-    }
-    return at - line;
-}
 
 START_TEST(columns_stand_under_their_titles)
 {
@@ -559,6 +636,8 @@ int main(void)
     tcase_add_test(region, json_has_the_keys_of_the_contract_in_their_order);
     tcase_add_test(region, calls_in_flight_are_calls);
     tcase_add_test(region, a_count_beyond_what_json_can_say_is_the_greatest_it_can);
+    tcase_add_test(region, first_bytes_are_shown_by_their_bounds);
+    tcase_add_test(region, a_provider_that_has_not_answered_has_no_quantiles);
     tcase_add_test(region, two_breakers_of_one_name_are_both_listed_with_their_settings);
     tcase_add_test(region, the_operators_mode_is_every_providers);
     tcase_add_test(region, without_the_operators_word_the_last_event_tells_a_providers_mode);
@@ -577,6 +656,7 @@ int main(void)
 
     TCase *pieces = tcase_create("pieces");
     tcase_add_loop_test(pieces, a_span_has_its_two_largest_units, 0, (int)(sizeof(spans) / sizeof(spans[0])));
+    tcase_add_loop_test(pieces, a_quantile_lies_within_its_bucket, 0, (int)(sizeof(quantiles) / sizeof(quantiles[0])));
     tcase_add_test(pieces, a_time_is_rfc_3339);
     tcase_add_test(pieces, an_escape_is_whole_or_not_there);
     tcase_add_test(pieces, every_trouble_has_a_remedy);
