@@ -1,6 +1,7 @@
 """Clients that live as long as the test and make a request whenever they are told to: clients/asked/PROGRAM URL kept|fresh.
 
-Each line of its stdin is a path; each line that it prints is a status, or its own words of what went wrong.
+Each line of its stdin is a path, or a whole URL for those that take one; each line that it prints is a status, or its own
+words of what went wrong.
 """
 
 import dataclasses
@@ -55,9 +56,15 @@ class Caller:
             program, ASKED / file, url, way, *more, stdin=subprocess.PIPE, stderr=sys.stderr, **environment
         )
 
-    def call(self):
-        self.process.stdin.write("x\n")
+    def call(self, what="x"):
+        self.ask(what)
+        return self.hear()
+
+    def ask(self, what):
+        self.process.stdin.write(what + "\n")
         self.process.stdin.flush()
+
+    def hear(self):
         ready, _, _ = select.select([self.process.stdout], [], [], LIMIT / 4)
         assert ready, f"{self.url}, {self.way}: hangs"
         what = said(self.process.stdout.readline())

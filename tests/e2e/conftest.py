@@ -67,3 +67,20 @@ def need_namespaces(need_root):
 def certificate(tmp_path_factory):
     """Trusted by every client that is given its `trusting`."""
     return secure.Certificate(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture
+def serve(tmp_path, certificate):
+    """serve(addresses): a scripted server, and what stands in front of it: itself over TLS, or nginx that speaks HTTP/2."""
+    closing = []
+
+    def make(addresses, http2=False, tls=True, buffering="on"):
+        server = secure.Server() if http2 else secure.Server(addresses, certificate.context() if tls else None)
+        closing.append(server)
+        if http2:
+            closing.append(secure.Http2(tmp_path, certificate, server.port, addresses, buffering))
+        return server, closing[-1]
+
+    yield make
+    for each in reversed(closing):
+        each.close()

@@ -68,13 +68,16 @@ class Request:
     digest: str = ""
 
 
+CLOSE = -1
+
+
 @dataclasses.dataclass
 class Answer:
     status: int = 200
     headers: dict = dataclasses.field(default_factory=dict)
     # Bytes; or pieces, each bytes or a number of seconds to say nothing for: chunked unless `length` says how long it will be
     body: object = b"fine\n"
-    length: int = None
+    length: int = None  # CLOSE: until the connection ends
     end: str = "keep"  # or `close` in peace, `cut` without a word of TLS or HTTP, `reset`
 
 
@@ -195,10 +198,10 @@ class Server:
     def write(connection, answer):
         whole = isinstance(answer.body, bytes)
         length = len(answer.body) if whole else answer.length
-        framing = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
         rest = [f"{name}: {value}" for name, value in answer.headers.items()]
-        rest += ["Connection: close"] if answer.end == "close" else []
-        head = "\r\n".join([f"HTTP/1.1 {answer.status} {'Fine' if answer.status < 400 else 'Bad'}", framing, *rest, "", ""])
+        rest += ["Transfer-Encoding: chunked"] if length is None else [f"Content-Length: {length}"] if length != CLOSE else []
+        rest += ["Connection: close"] if answer.end == "close" or length == CLOSE else []
+        head = "\r\n".join([f"HTTP/1.1 {answer.status} {'Fine' if answer.status < 400 else 'Bad'}", *rest, "", ""])
         if whole:
             connection.sendall(head.encode() + answer.body)
             return

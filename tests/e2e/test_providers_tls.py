@@ -9,7 +9,7 @@ import pytest
 
 from asked import CLIENTS_ASKED, Caller, asked, skip_missing
 from harness import Tally, wait_for
-from secure import DOMAIN, Http2, Server, always, every
+from secure import DOMAIN, always, every
 
 RETRY_AFTER = 3
 # Whose answers are read behind TLS.
@@ -55,29 +55,20 @@ class Provider:
 
 
 @pytest.fixture
-def providers(guest, tmp_path, certificate):
+def providers(guest, serve, certificate):
     """providers(client, NAME='settings of its rule', ...): one for each name and each of the client's ways."""
-    closing = []
 
     def make(client, **rules):
         skip_missing(client)
         ways = [(way, f"{way}-{name}", settings) for name, settings in rules.items() for way in client.ways]
         addresses = [f"127.0.0.{2 + i}" for i in range(len(ways))]
-        if client.http2:
-            server = Server()
-            closing.append(server)
-            front = Http2(tmp_path, certificate, server.port, addresses)
-        else:
-            server = front = Server(addresses, certificate.context())
-        closing.append(front)
+        server, front = serve(addresses, client.http2)
         guest.names = {f"{name}.{DOMAIN}": [address] for (_, name, _), address in zip(ways, addresses)}
         made = [(way, Provider(guest, front, server, name, settings)) for way, name, settings in ways]
         guest.settings["PREBREAK_PROVIDERS"] = "; ".join(provider.rule for _, provider in made)
         return [provider.calls_by(client, way, certificate.trusting) for way, provider in made]
 
-    yield make
-    for each in reversed(closing):
-        each.close()
+    return make
 
 
 def one(providers, name):

@@ -1,4 +1,4 @@
-import aiohttp, asyncio, sys
+import aiohttp, asyncio, sys, urllib.parse
 
 
 async def main(url, kept):
@@ -9,7 +9,7 @@ async def main(url, kept):
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         try:
-            async with session.get(url + line.strip()) as answer:
+            async with session.get(urllib.parse.urljoin(url, line.strip())) as answer:
                 await answer.read()
                 print(answer.status, flush=True)
         except (aiohttp.ClientError, asyncio.TimeoutError) as error:

@@ -42,5 +42,6 @@ function kept(array $parts, string $path): string
 
 while (($line = fgets(STDIN)) !== false) {
     error_clear_last();
-    echo $mode === 'kept' ? kept($parts, trim($line)) : fresh($url . trim($line)), "\n";
+    $line = trim($line);
+    echo $mode === 'kept' ? kept($parts, $line) : fresh(str_contains($line, '://') ? $line : $url . $line), "\n";
 }
