@@ -73,7 +73,7 @@ CLOSE = -1
 
 @dataclasses.dataclass
 class Answer:
-    status: int = 200
+    status: int = 200  # None: not a word before the end
     headers: dict = dataclasses.field(default_factory=dict)
     # Bytes; or pieces, each bytes or a number of seconds to say nothing for: chunked unless `length` says how long it will be
     body: object = b"fine\n"
@@ -196,6 +196,8 @@ class Server:
 
     @staticmethod
     def write(connection, answer):
+        if answer.status is None:
+            return
         whole = isinstance(answer.body, bytes)
         length = len(answer.body) if whole else answer.length
         rest = [f"{name}: {value}" for name, value in answer.headers.items()]
@@ -261,6 +263,11 @@ def always(status, **headers):
     """A script: Retry_After=3 is Retry-After: 3."""
     answer = Answer(status, {name.replace("_", "-"): value for name, value in headers.items()})
     return lambda request: answer
+
+
+def no_answer(end):
+    """A script."""
+    return lambda request: Answer(None, end=end)
 
 
 def every(count, bad):

@@ -1,74 +1,18 @@
 """Behind TLS: curl tells the status of its transfers; of others the server name says whose call it is."""
 
-import http.server
-import socket
-import ssl
-import struct
-import subprocess
-import threading
-
 import pytest
 
-
-class SecureProvider:
-    """HTTPS with a certificate for acme.test that nobody trusts; answers `status`, or resets each `faulty`th request."""
-
-    def __init__(self, directory):
-        certificate, key = directory / "cert.pem", directory / "key.pem"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-             "-subj", "/CN=acme.test", "-addext", "subjectAltName=DNS:acme.test",
-             "-addext", "basicConstraints=critical,CA:true", "-keyout", key, "-out", certificate],
-            check=True, capture_output=True,
-        )  # fmt: skip
-        self.status, self.requests, self.faulty = 200, 0, 0
-        provider = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                provider.requests += 1
-                if provider.faulty and provider.requests % provider.faulty == 0:
-                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                    self.connection.close()
-                    self.close_connection = True
-                    return
-                self.send_response(provider.status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                pass
-
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        self.context = context
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+from secure import always, every, no_answer
 
 
 @pytest.fixture
-def secure(tmp_path):
-    provider = SecureProvider(tmp_path)
-    yield provider
-    provider.close()
+def secure(serve):
+    """HTTPS with a certificate for acme.test that nobody trusts."""
+    return serve(["127.0.0.1"])[0]
 
 
 def curl(guest, port):
-    done = guest.run("curl", "-sk", "-w", "%{http_code}", f"https://acme.test:{port}/")
+    done = guest.run("curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}", f"https://acme.test:{port}/")
     return "refused" if done.returncode == 7 else done.stdout
 
 
@@ -76,13 +20,13 @@ def test_curl_over_tls_is_judged_by_its_status(guest, secure):
     guest.settings["PREBREAK_PROVIDERS"] = "acme acme.test"
     guest.names = {"acme.test": ["127.0.0.1"]}
     assert [curl(guest, secure.port) for _ in range(15)] == ["200"] * 15
-    secure.status = 503
+    secure.script["*"] = always(503)
     ends = [curl(guest, secure.port) for _ in range(80)]
     assert set(ends) <= {"503", "refused"} and ("refused" in ends) == guest.preloaded
     if guest.preloaded:
         total = guest.status("acme")["total"]
         assert (total["calls"], total["ok"]) == (95, 15)
-        assert total["failed"] == ends.count("503") == secure.requests - 15
+        assert total["failed"] == ends.count("503") == len(secure.log) - 15
         assert total["refused"] == ends.count("refused")
 
 
@@ -162,7 +106,7 @@ def test_healthy_provider_is_not_condemned_for_answers_that_cannot_be_told_from_
     guest.settings["PREBREAK_PROVIDERS"] = "acme acme.test"
     guest.names = {"acme.test": ["127.0.0.1"]}
     secure.context.num_tickets = tickets
-    secure.faulty = 8
+    secure.script["*"] = every(8, no_answer("reset"))
     ends = guest.run("/usr/bin/python3", "-c", LOOP, secure.port, 240).stdout.split()
     assert ends.count("200") == 210
     assert "ConnectionRefusedError" not in ends
