@@ -114,6 +114,8 @@ struct prebreak_settings {
 #define PREBREAK_BUCKETS      64
 #define PREBREAK_HISTOGRAM    20 /* first byte within 1, 2, 4 ... 2^18 ms (at most), and later */
 
+#define PREBREAK_RECENT 8 /* words of counts that the usual time to the first byte is learnt from */
+
 /* Counts since the slot was claimed, one set for each shard of threads, its own cache lines: words that only add. */
 struct prebreak_totals {
     prebreak_word outcome[PREBREAK_OUTCOMES]; /* ok failed neutral, would-be refused calls among them */
@@ -122,7 +124,8 @@ struct prebreak_totals {
     prebreak_word would_refuse_ok;
     prebreak_word would_refuse_failed;
     prebreak_word failures[PREBREAK_KINDS];
-    prebreak_word spare[7];
+    prebreak_word slow; /* of the ok, those that came later than `slow` and were only told so */
+    prebreak_word spare[6];
 } __attribute__((aligned(64)));
 
 /*
@@ -148,7 +151,10 @@ struct prebreak_breaker {
     prebreak_word pauses;
     prebreak_word last_call;     /* when a call was last asked for, ns, to the second: for take-over of idle slots */
     prebreak_word first_byte_us; /* sum of what the histogram counts, microseconds */
-    prebreak_word spare[14];
+    prebreak_word usual;         /* median time to the first byte, learnt, us and their complement; else none */
+    prebreak_word period;        /* that is being learnt from: number, full or not, begun when */
+    prebreak_word recent[PREBREAK_RECENT]; /* what it has seen: counts by half octaves */
+    prebreak_word spare[4];
     prebreak_word transitions[PREBREAK_PHASES][PREBREAK_PHASES]; /* [from][to], phase changes told */
     prebreak_word histogram[PREBREAK_HISTOGRAM];                 /* time to the first answer byte */
     prebreak_word window[PREBREAK_WINDOW_WORDS] __attribute__((aligned(64)));

@@ -1,6 +1,7 @@
 #include "breaker/breaker.h"
 #include "breaker/hang.h"
 #include "breaker/inflight.h"
+#include "breaker/latency.h"
 #include "breaker/policy.h"
 #include "breaker/streak.h"
 
@@ -14,12 +15,15 @@ static struct prebreak_totals *totals_of(const struct breaker *b, uint32_t shard
     return &b->words->totals[shard & (PREBREAK_SHARDS - 1)];
 }
 
-static void totals_end(const struct breaker *b, uint32_t shard, enum prebreak_outcome outcome, enum prebreak_kind kind)
+static void totals_end(const struct breaker *b, uint32_t shard, enum prebreak_outcome outcome,
+                       const struct breaker_end *end)
 {
     struct prebreak_totals *totals = totals_of(b, shard);
     word_add(&totals->outcome[outcome], 1);
     if (outcome == PREBREAK_FAILED) {
-        word_add(&totals->failures[kind], 1);
+        word_add(&totals->failures[end->kind], 1);
+    } else if (end->slow) {
+        word_add(&totals->slow, 1);
     }
 }
 
@@ -100,6 +104,11 @@ void breaker_first_byte(const struct breaker *b, uint64_t latency)
     word_add(&b->words->first_byte_us, latency / NS_PER_US);
 }
 
+bool breaker_slow(const struct breaker *b, uint64_t now, uint64_t latency, uint32_t times)
+{
+    return latency_slow(b->words, b->settings->window, now, latency, times);
+}
+
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* Out of the table. A word that is not there any more was found overdue by somebody, who counted the call. */
@@ -115,7 +124,7 @@ static void leave(const struct breaker *b, struct breaker_call *call)
  */
 static void end_shadow(const struct breaker *b, uint32_t shard, const struct breaker_end *end)
 {
-    totals_end(b, shard, end->outcome, end->kind);
+    totals_end(b, shard, end->outcome, end);
     struct prebreak_totals *totals = totals_of(b, shard);
     if (end->outcome == PREBREAK_OK) {
         word_add(&totals->would_refuse_ok, 1);
@@ -170,7 +179,7 @@ void breaker_finish(const struct breaker *b, const struct breaker_caller *who, s
         }
         outcome = PREBREAK_NEUTRAL;
     }
-    totals_end(b, who->shard, outcome, end->kind);
+    totals_end(b, who->shard, outcome, end);
     if (current) {
         end_policy(&turn, call, end, outcome);
     }
@@ -181,10 +190,10 @@ void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, 
 {
     struct turn turn;
     turn_begin(&turn, b, who, change);
-    totals_end(b, who->shard, PREBREAK_FAILED, PREBREAK_KIND_HANG);
+    const struct breaker_end end = {.outcome = PREBREAK_FAILED, .kind = PREBREAK_KIND_HANG};
+    totals_end(b, who->shard, PREBREAK_FAILED, &end);
     if (heard / INFLIGHT_TICK_NS >= turn.since_ms * NS_PER_MS / INFLIGHT_TICK_NS) {
         const struct breaker_call silent = {.admitted = heard, .generation = turn.generation};
-        const struct breaker_end end = {.outcome = PREBREAK_FAILED, .kind = PREBREAK_KIND_HANG};
         turn.policy->failed(&turn, &silent, &end);
     }
 }
@@ -209,6 +218,7 @@ void breaker_reset(const struct breaker *b, const struct breaker_caller *who, st
     turn_begin(&turn, b, who, change);
     pause_end(&turn);
     hang_forget(turn.words);
+    latency_forget(turn.words);
     for (unsigned i = 0; i < RESET_TRIES; i++) {
         if (phase_change(&turn, KIND_CLOSED, BREAKER_REASON_OPERATOR, turn_sum(&turn))) {
             return;

@@ -60,6 +60,7 @@ struct breaker_end {
     enum prebreak_kind kind; /* of a failure */
     bool soft;               /* a 429: evidence that the provider is alive and busy */
     bool answered;           /* an answer came from the provider (ok, or failed with a status) */
+    bool slow;               /* ok, but later than its rule's `slow`: counted as such too */
     uint64_t retry_at;       /* ns, 0 none: the provider asked to be left alone until then */
     enum {
         BREAKER_RETRY_IGNORE,
@@ -113,8 +114,17 @@ void breaker_first_byte(const struct breaker *b, uint64_t latency);
 struct breaker_first_bytes {
     uint64_t count[PREBREAK_HISTOGRAM]; /* within 2^i ms and not within the one before; the last: later than all */
     uint64_t sum;                       /* of all those times, microseconds */
+    uint64_t usual;                     /* ns, as breaker_slow() has learnt it; 0 not known */
+    uint64_t slow;                      /* calls that ended ok and slow */
 };
 void breaker_first_bytes(const struct breaker *b, struct breaker_first_bytes *first_bytes);
+
+/*
+ * The first byte of a good answer took `latency` ns: was that beyond `times` thousandths of what is usual for this key?
+ * Learns from it: what is usual is the median of the key's last `window` with enough such answers, but rises only slowly
+ * (latency.h). False while nothing is usual yet.
+ */
+bool breaker_slow(const struct breaker *b, uint64_t now, uint64_t latency, uint32_t times);
 
 /*
  * A call of this breaker was found overdue, last heard of at `heard` (ns), and its in-flight word was cleared by this
@@ -129,7 +139,10 @@ void breaker_lost(const struct breaker *b, const struct breaker_caller *who);
 /* The silence after which a call is overdue: as configured, or as learnt; ns, 0 off or no answer has ever come. */
 uint64_t breaker_hang(const struct breaker *b);
 
-/* An operator's reset: a new generation, closed, without a ramp; ends a pause, sets hang back. Totals stay. */
+/*
+ * An operator's reset: a new generation, closed, without a ramp; ends a pause, sets hang back, forgets what is usual.
+ * Totals stay.
+ */
 void breaker_reset(const struct breaker *b, const struct breaker_caller *who, struct breaker_change *change);
 
 /* What a breaker looks like at a moment. Changes nothing. */

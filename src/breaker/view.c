@@ -1,5 +1,6 @@
 #include "breaker/breaker.h"
 #include "breaker/inflight.h"
+#include "breaker/latency.h"
 #include "breaker/policy.h"
 
 static void view_totals(const struct prebreak_breaker *words, struct breaker_view *view)
@@ -51,6 +52,11 @@ void breaker_first_bytes(const struct breaker *b, struct breaker_first_bytes *fi
         first_bytes->count[i] = word_load(&b->words->histogram[i]);
     }
     first_bytes->sum = word_load(&b->words->first_byte_us);
+    first_bytes->usual = latency_usual(b->words);
+    first_bytes->slow = 0;
+    for (unsigned i = 0; i < PREBREAK_SHARDS; i++) {
+        first_bytes->slow += word_load(&b->words->totals[i].slow);
+    }
 }
 
 void breaker_view(const struct breaker *b, uint64_t now, enum prebreak_phase hold, struct breaker_view *view)

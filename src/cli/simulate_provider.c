@@ -119,7 +119,7 @@ bool sim_stage_ails(const struct sim_stage *stage, uint64_t begun, uint64_t now)
 /* A call that was served, in `seconds`: well, unless that is too long for its caller. */
 static struct breaker_end served(const struct rules_settings *settings, double seconds)
 {
-    if (settings->slow != 0 && seconds * SIM_SECOND > (double)settings->slow) {
+    if (settings->slow != 0 && rules_slow_enforced(settings) && seconds * SIM_SECOND > (double)settings->slow) {
         struct breaker_end end = failure(PREBREAK_KIND_SLOW);
         end.answered = true;
         return end;

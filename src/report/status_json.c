@@ -103,6 +103,8 @@ static json_t *first_byte_of(const struct breaker_first_bytes *first_bytes)
     put_count(object, "sum", first_bytes->sum / 1000);
     put_quantile(object, "p50", report_first_byte(first_bytes, 0.5));
     put_quantile(object, "p95", report_first_byte(first_bytes, 0.95));
+    put_quantile(object, "usual", first_bytes->usual != 0 ? (double)first_bytes->usual / 1e6 : NAN);
+    put_count(object, "slow", first_bytes->slow);
     return object;
 }
 

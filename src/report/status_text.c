@@ -165,6 +165,9 @@ static void print_notes(const struct line *line, FILE *out)
         fprintf(out, "  held for another %s\n",
                 text_span(provider->hold_until - line->snapshot->now, text, sizeof(text)));
     }
+    if (provider->first_bytes.slow != 0) {
+        fprintf(out, "  %" PRIu64 " answers came later than `slow` and were counted ok\n", provider->first_bytes.slow);
+    }
     if (provider->twin) {
         report_settings(&provider->settings, text, sizeof(text));
         fprintf(out, "  %s\n", text);

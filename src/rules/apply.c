@@ -156,8 +156,8 @@ void apply_settings(const struct piece *piece, struct span words, enum apply_str
     setting_settle(settings, given);
 }
 
-/* Is it sound for any policy that reads it? */
-static bool sound_for_any(const struct assignment *it)
+/* Is it sound for any policy that reads it? Apart from its caller's frame, to keep each within bounds. */
+static __attribute__((noinline)) bool sound_for_any(const struct assignment *it)
 {
     for (unsigned policy = 0; policy < PREBREAK_POLICIES; policy++) {
         struct rules_settings scratch = {.enforce = 0};

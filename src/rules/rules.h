@@ -28,6 +28,9 @@
 
 enum rules_429 { RULES_429_AUTO, RULES_429_PAUSE, RULES_429_FAIL, RULES_429_NEUTRAL };
 
+/* Does a slow answer count as failed? AUTO: beyond a time it does, beyond a multiple of what is usual it does not. */
+enum rules_slow { RULES_SLOW_AUTO, RULES_SLOW_ON, RULES_SLOW_OFF };
+
 /* A set of HTTP statuses 100..599 (above: as 599), one bit each. */
 struct rules_statuses {
     uint64_t bit[8];
@@ -39,9 +42,11 @@ struct rules_settings {
     struct rules_statuses fail, neutral;
     enum rules_429 status_429;
     uint64_t slow, stall; /* ns, 0 off */
-    int refuse_errno;     /* what a refused connect returns: ECONNREFUSED ... */
-    uint32_t enforce;     /* of 65535 */
-    bool per_host;        /* scope=host */
+    uint32_t slow_times;  /* the other form of slow: thousandths of the key's own usual time; 0 it is not in use */
+    enum rules_slow slow_enforce;
+    int refuse_errno; /* what a refused connect returns: ECONNREFUSED ... */
+    uint32_t enforce; /* of 65535 */
+    bool per_host;    /* scope=host */
 };
 
 struct rules; /* opaque; lies in the caller's memory, holds offsets and no pointers into it that move */
@@ -134,6 +139,9 @@ struct rules_setting {
     uint32_t policies; /* one bit for each enum prebreak_policy that reads it */
 };
 bool rules_setting_at(unsigned index, struct rules_setting *setting);
+
+/* Does an answer beyond `slow` count as failed, or is it only told? */
+bool rules_slow_enforced(const struct rules_settings *settings);
 
 bool rules_status_in(const struct rules_statuses *set, unsigned status);
 

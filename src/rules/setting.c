@@ -30,6 +30,8 @@ static const struct setting_word words_429[] = {{"auto", RULES_429_AUTO},
                                                 {"fail", RULES_429_FAIL},
                                                 {"neutral", RULES_429_NEUTRAL},
                                                 {NULL, 0}};
+static const struct setting_word slow_words[] = {
+    {"auto", RULES_SLOW_AUTO}, {"on", RULES_SLOW_ON}, {"off", RULES_SLOW_OFF}, {NULL, 0}};
 static const struct setting_word errno_words[] = {{"ECONNREFUSED", ECONNREFUSED}, {"ETIMEDOUT", ETIMEDOUT},
                                                   {"EHOSTUNREACH", EHOSTUNREACH}, {"ENETUNREACH", ENETUNREACH},
                                                   {"ECONNRESET", ECONNRESET},     {NULL, 0}};
@@ -42,8 +44,10 @@ const struct setting setting_table[] = {
      .what = "The share of the refusals that are really refused; the rest go out and are counted."},
     {"hang", ALL, SETTING_DURATION, FIELD(breaker.hang), .off = true, TIMES,
      .what = "Silence after which a call counts as failed."},
-    {"slow", ALL, SETTING_DURATION, FIELD(slow), .off = true, TIMES,
-     .what = "Time to the first answer byte beyond which a good answer counts as failed."},
+    {"slow", ALL, SETTING_SLOW, FIELD(slow), SECOND(slow_times), .off = true, TIMES,
+     .what = "Time to the first answer byte beyond which a good answer is slow; 5x: five times the usual one."},
+    {"slow_enforce", ALL, SETTING_WORD, FIELD(slow_enforce), .words = slow_words,
+     .what = "Whether what is slow counts as failed or is only told; auto: beyond a time, not beyond a multiple."},
     {"stall", ALL, SETTING_DURATION, FIELD(stall), .off = true, TIMES,
      .what = "Silence within an event stream after which it counts as failed."},
     {"fail", ALL, SETTING_STATUSES, FIELD(fail), .what = "HTTP statuses that count as failed."},
@@ -213,6 +217,12 @@ void setting_settle(struct rules_settings *settings, uint64_t given)
     }
 }
 
+bool rules_slow_enforced(const struct rules_settings *settings)
+{
+    return settings->slow_enforce == RULES_SLOW_ON ||
+           (settings->slow_enforce == RULES_SLOW_AUTO && settings->slow_times == 0);
+}
+
 /* ---- words for people ------------------------------------------------------------------------------------------ */
 
 static void add_policies(struct text *text, uint32_t policies)
@@ -282,6 +292,11 @@ void setting_expected(const struct setting *setting, struct text *text)
     case SETTING_RANGE:
         text_add(text, "a range (1s..5s)");
         add_limits(setting, text, text_add_duration);
+        return;
+    case SETTING_SLOW:
+        text_add(text, "a duration (250ms, 10s, 5m)");
+        add_limits(setting, text, text_add_duration);
+        text_add(text, ", or 2x to 100x what is usual");
         return;
     case SETTING_STATUSES:
         text_add(text, "statuses (5xx,429,!501) or none");

@@ -19,8 +19,13 @@ enum setting_kind {
     SETTING_DURATION, /* kept in ns */
     SETTING_BOTH,     /* a duration kept in two fields */
     SETTING_RANGE,    /* 1s..5s, two fields; one duration is both ends */
+    SETTING_SLOW,     /* a duration, or 5x, kept in 1/1000 in the second field; the field not in use is 0 */
     SETTING_STATUSES
 };
+
+/* Of a multiple, in thousandths. Below two, what is slow could not be told from what varies by itself. */
+#define SETTING_TIMES_LEAST 2000
+#define SETTING_TIMES_MOST  100000
 
 struct setting_word {
     const char *name;

@@ -3,7 +3,8 @@
 #include "breaker/breaker.h"
 #include <string.h>
 
-#define ONE UINT64_C(1000000000) /* of a ratio, in 1e-9 */
+#define ONE        UINT64_C(1000000000) /* of a ratio, in 1e-9 */
+#define TIMES_UNIT (ONE / 1000)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
@@ -82,6 +83,26 @@ static bool set_range(const struct setting *setting, struct span value, struct r
     return true;
 }
 
+/* "5x" or a duration. */
+static bool set_slow(const struct setting *setting, struct span value, struct rules_settings *settings)
+{
+    uint64_t slow = 0;
+    uint64_t billionths = 0;
+    uint32_t times = 0;
+    if (value.length > 1 && value.at[value.length - 1] == 'x') {
+        if (!value_decimal((struct span){value.at, value.length - 1}, &billionths) ||
+            billionths < SETTING_TIMES_LEAST * TIMES_UNIT || billionths > SETTING_TIMES_MOST * TIMES_UNIT) {
+            return false;
+        }
+        times = (uint32_t)(billionths / TIMES_UNIT);
+    } else if (!read_duration(setting, value, &slow)) {
+        return false;
+    }
+    store(settings, setting->offset, sizeof slow, &slow);
+    store(settings, setting->second, sizeof times, &times);
+    return true;
+}
+
 bool setting_set(const struct setting *setting, struct span value, struct rules_settings *settings)
 {
     uint64_t number;
@@ -110,6 +131,8 @@ bool setting_set(const struct setting *setting, struct span value, struct rules_
     case SETTING_BOTH:
     case SETTING_RANGE:
         return set_range(setting, value, settings);
+    case SETTING_SLOW:
+        return set_slow(setting, value, settings);
     case SETTING_STATUSES:
         return value_statuses(value, (struct rules_statuses *)(void *)((char *)settings + setting->offset));
     }
@@ -139,6 +162,18 @@ static void print_fraction(const struct setting *setting, const struct rules_set
     double real;
     memcpy(&real, (const char *)settings + setting->offset, sizeof real);
     text_add_decimal(text, (uint64_t)(real * (double)ONE + 0.5));
+}
+
+static void print_slow(const struct setting *setting, const struct rules_settings *settings, struct text *text)
+{
+    uint32_t times;
+    memcpy(&times, (const char *)settings + setting->second, sizeof times);
+    if (times == 0) {
+        text_add_duration(text, load_number(setting, settings, setting->offset));
+        return;
+    }
+    text_add_decimal(text, times * TIMES_UNIT);
+    text_add(text, "x");
 }
 
 static void print_value(const struct setting *setting, const struct rules_settings *settings, struct text *text)
@@ -174,6 +209,9 @@ static void print_value(const struct setting *setting, const struct rules_settin
             text_add(text, "..");
             text_add_duration(text, load_number(setting, settings, setting->second));
         }
+        return;
+    case SETTING_SLOW:
+        print_slow(setting, settings, text);
         return;
     case SETTING_STATUSES:
         value_print_statuses(text,

@@ -125,20 +125,30 @@ void call_failed(struct call *call, enum prebreak_kind kind)
     call_end(call, &(struct breaker_end){.outcome = PREBREAK_FAILED, .kind = kind});
 }
 
-static bool too_slow(const struct call *call)
+/* A good answer may have come too late. Only good ones teach what is usual: an outage's errors are quick. */
+static void judge_time(const struct call *call, struct breaker_end *end)
 {
-    return call->provider != NULL && call->provider->settings.slow != 0 &&
-           call->first_byte > call->provider->settings.slow;
+    const struct provider *provider = call->provider;
+    const struct rules_settings *settings = &provider->settings;
+    if (end->outcome != PREBREAK_OK || call->first_byte == 0) {
+        return;
+    }
+    end->slow = settings->slow_times != 0
+                    ? breaker_slow(&provider->breaker, process_now(), call->first_byte, settings->slow_times)
+                    : settings->slow != 0 && call->first_byte > settings->slow;
+    if (end->slow && rules_slow_enforced(settings)) {
+        end->outcome = PREBREAK_FAILED;
+        end->kind = PREBREAK_KIND_SLOW;
+    }
 }
 
 void call_ok(struct call *call)
 {
     struct breaker_end end = {.outcome = PREBREAK_OK, .answered = true};
-    if (too_slow(call)) {
-        end.outcome = PREBREAK_FAILED;
-        end.kind = PREBREAK_KIND_SLOW;
+    if (mine(call)) {
+        judge_time(call, &end);
+        call_end(call, &end);
     }
-    call_end(call, &end);
 }
 
 /* ---- by HTTP status ----------------------------------------------------------------------------------------------- */
@@ -201,10 +211,7 @@ void call_status(struct call *call, unsigned status, uint64_t retry_after)
     } else {
         judge(settings, status, &end);
     }
-    if (end.outcome == PREBREAK_OK && too_slow(call)) {
-        end.outcome = PREBREAK_FAILED;
-        end.kind = PREBREAK_KIND_SLOW;
-    }
+    judge_time(call, &end);
     if (retry_after != 0 && end.retry != BREAKER_RETRY_IGNORE) {
         end.retry_at = process_now() + retry_after;
     }

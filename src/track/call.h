@@ -36,7 +36,7 @@ void call_first_byte(struct call *call, uint64_t latency);
 void call_end(struct call *call, const struct breaker_end *end);
 void call_neutral(struct call *call);
 void call_failed(struct call *call, enum prebreak_kind kind);
-/* An answer came; too late by the provider's `slow`, and it counts as failed. */
+/* An answer came; too late by the provider's `slow`, and it counts as failed or is told, as the rule has it. */
 void call_ok(struct call *call);
 /* An HTTP status in the clear: ok, failed or neutral as the provider's rules have it. retry_after in ns from now, 0 none. */
 void call_status(struct call *call, unsigned status, uint64_t retry_after);

@@ -90,6 +90,27 @@ def test_slow_first_byte_fails_where_asked_for(acme, provider):
     assert counted(acme) == "slow"
 
 
+SLOWER = {"slow=5x": "ok", "slow=5x slow_enforce=on": "slow", "slow=100ms slow_enforce=off": "ok"}
+
+
+@pytest.mark.parametrize("setting", SLOWER)
+def test_answer_slower_than_usual_is_told_and_fails_only_where_asked_for(acme, provider, setting):
+    acme.settings["PREBREAK_PROVIDERS"] = RULE + " window=500ms " + setting
+    provider.set(latency=10)
+    acme.run(CALL, "--keep", "--calls", 40, "--pause", 50, "acme.test", provider.port, check=True)
+    before = acme.status("acme")
+    provider.set(latency=400)
+    acme.run(CALL, "acme.test", provider.port, check=True)
+    after = acme.status("acme")
+    assert before["total"]["ok"] == sum(before["first_byte_ms"]["counts"]) == 40
+    assert before["first_byte_ms"]["slow"] == before["failures"]["slow"] == 0
+    assert after["failures"]["slow"] == (SLOWER[setting] == "slow")
+    assert after["first_byte_ms"]["slow"] == (SLOWER[setting] == "ok")
+    assert after["total"]["ok"] == 40 + (SLOWER[setting] == "ok")
+    assert sum(after["first_byte_ms"]["counts"]) == 41
+    assert after["first_byte_ms"]["p50"] < 100
+
+
 def test_kept_alive_connection_is_a_call_for_each_request(acme, provider):
     done = acme.run(CALL, "--keep", "--calls", 50, "acme.test", provider.port)
     assert done.stdout == "200\n" * 50

@@ -169,7 +169,7 @@ START_TEST(json_has_the_keys_of_the_contract_in_their_order)
     check_keys(provider(root, 0),
                "name policy mode phase since drop_ratio window total failures inflight transitions "
                "pauses settings first_byte_ms");
-    check_keys(json_object_get(provider(root, 0), "first_byte_ms"), "le counts sum p50 p95");
+    check_keys(json_object_get(provider(root, 0), "first_byte_ms"), "le counts sum p50 p95 usual slow");
     check_keys(json_object_get(provider(root, 0), "window"), "ok failed refused");
     check_text(provider(root, 0), "name", "openai");
     check_text(provider(root, 0), "policy", "consecutive");
@@ -238,6 +238,9 @@ START_TEST(first_bytes_are_shown_by_their_bounds)
     slot->breaker.histogram[5] = 90; /* within 16..32 ms */
     slot->breaker.histogram[PREBREAK_HISTOGRAM - 1] = 10;
     slot->breaker.first_byte_us = 12345678;
+    slot->breaker.usual = (uint64_t)~UINT32_C(20500) << 32 | 20500;
+    slot->breaker.totals[0].slow = 3;
+    slot->breaker.totals[2].slow = 4;
 
     json_t *root = parsed(NULL, &shown);
     char *text = rendered(report_status_text, NULL, &shown);
@@ -251,6 +254,9 @@ START_TEST(first_bytes_are_shown_by_their_bounds)
     ck_assert_int_eq(json_integer_value(json_array_get(counts, 5)), 90);
     ck_assert(json_is_null(json_array_get(bounds, PREBREAK_HISTOGRAM - 1)));
     check_count(first, "sum", 12345);
+    check_count(first, "slow", 7);
+    check_near(json_real_value(json_object_get(first, "usual")), 20.5);
+    ck_assert_ptr_nonnull(strstr(text, "\n  7 answers came later than `slow` and were counted ok\n"));
     check_near(json_real_value(json_object_get(first, "p50")), 24.8889);
     ck_assert(json_real_value(json_object_get(first, "p95")) == 262144);
     ck_assert_int_eq(column_of(text, "25ms") + (long)strlen("25ms"), column_of(text, "P50") + (long)strlen("P50"));
@@ -270,6 +276,7 @@ START_TEST(a_provider_that_has_not_answered_has_no_quantiles)
     json_t *first = json_object_get(provider(root, 0), "first_byte_ms");
     ck_assert(json_is_null(json_object_get(first, "p50")));
     ck_assert(json_is_null(json_object_get(first, "p95")));
+    ck_assert(json_is_null(json_object_get(first, "usual")));
     ck_assert_ptr_null(strstr(text, "P50"));
     json_decref(root);
     free(text);

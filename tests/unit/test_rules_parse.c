@@ -96,6 +96,66 @@ START_TEST(every_setting_is_taken_over)
 }
 END_TEST
 
+static const struct {
+    const char *settings;
+    uint64_t slow;  /* ns */
+    uint32_t times; /* thousandths */
+    bool enforced;
+} slows[] = {
+    {"slow=0", 0, 0, true},
+    {"slow=off", 0, 0, true},
+    {"slow=2s", 2 * S, 0, true},
+    {"slow=2s slow_enforce=off", 2 * S, 0, false},
+    {"slow_enforce=off slow=2s", 2 * S, 0, false},
+    {"slow=5x", 0, 5000, false},
+    {"slow=2x", 0, 2000, false},
+    {"slow=2.5x", 0, 2500, false},
+    {"slow=100x", 0, 100000, false},
+    {"slow=5x slow_enforce=auto", 0, 5000, false},
+    {"slow=5x slow_enforce=on", 0, 5000, true},
+};
+
+START_TEST(slow_is_a_time_or_a_multiple_and_only_the_time_counts_as_failed_by_itself)
+{
+    const struct rules_settings *found = settings_of(slows[_i].settings);
+    ck_assert_uint_eq(found->slow, slows[_i].slow);
+    ck_assert_uint_eq(found->slow_times, slows[_i].times);
+    ck_assert_msg(rules_slow_enforced(found) == slows[_i].enforced, "%s", slows[_i].settings);
+}
+END_TEST
+
+static const char *const no_slows[] = {"x",   "1x",      "1.999x", "101x", "-5x",   "5xx", "5 x",
+                                       "5X",  "0x",      "5.x",    "2sx",  "500us", "25h", "99999999999999999999x",
+                                       "x5s", "5x..10x", "fast",   "5%"};
+
+START_TEST(what_is_neither_time_nor_multiple_is_told_what_slow_can_be)
+{
+    char rule[128];
+    snprintf(rule, sizeof rule, "n h slow=%s", no_slows[_i]);
+    const struct rules_settings *found = first_settings(parse(rule));
+    ck_assert_uint_eq(found->slow, 0);
+    ck_assert_uint_eq(found->slow_times, 0);
+    ck_assert_msg(complaints.count > 0, "%s", rule);
+    ck_assert_msg(strstr(complaints.text[0],
+                         "expected a duration (250ms, 10s, 5m) from 1ms to 24h, or off, or 2x to "
+                         "100x what is usual") != NULL ||
+                      strchr(no_slows[_i], ' ') != NULL,
+                  "%s", complaints.text[0]);
+}
+END_TEST
+
+START_TEST(a_rules_slow_replaces_the_other_form_of_the_defaults)
+{
+    const struct rules_settings *found = first_settings(parse_all("n h slow=5x", NULL, "slow=2s"));
+    ck_assert_uint_eq(found->slow, 0);
+    ck_assert_uint_eq(found->slow_times, 5000);
+    found = first_settings(parse_all("n h slow=2s", NULL, "slow=5x slow_enforce=off"));
+    ck_assert_uint_eq(found->slow, 2 * S);
+    ck_assert_uint_eq(found->slow_times, 0);
+    ck_assert(!rules_slow_enforced(found));
+}
+END_TEST
+
 START_TEST(off_and_nought_mean_the_same_where_they_mean_anything)
 {
     ck_assert_uint_eq(settings_of("hang=off")->breaker.hang, 0);
@@ -131,6 +191,9 @@ START_TEST(printed_settings_are_understood_again_as_the_same)
         "policy=gobreaker open=90s enforce=12.5% 429=neutral errno=ENETUNREACH",
         "policy=consecutive open=1ms..24h jitter=0 slow=1500us scope=host",
         "probe=0 ramp=0 hang=0 stall=off",
+        "slow=5x",
+        "slow=2.125x slow_enforce=on",
+        "slow=3s slow_enforce=off",
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         struct rules_settings before = *settings_of(rules[i]);
@@ -149,7 +212,7 @@ START_TEST(printed_settings_are_those_that_the_policy_reads)
     char text[1024];
     rules_print_settings(settings_of("policy=gobreaker"), text, sizeof text);
     ck_assert_str_eq(text,
-                     "policy=gobreaker scope=provider enforce=100% hang=30s slow=0 stall=60s "
+                     "policy=gobreaker scope=provider enforce=100% hang=30s slow=0 slow_enforce=auto stall=60s "
                      "fail=408,425,429,5xx,!501,!505 neutral=409,499 429=auto pause_max=60s errno=ECONNREFUSED "
                      "window=10s min=10 ratio=0.4 open=15s half_open=3");
 }
@@ -639,6 +702,11 @@ static Suite *suite_of(void)
     tcase_add_test(tests, defaults_are_the_breakers_for_each_policy);
     tcase_add_test(tests, what_no_breaker_needs_has_defaults_too);
     tcase_add_test(tests, every_setting_is_taken_over);
+    tcase_add_loop_test(tests, slow_is_a_time_or_a_multiple_and_only_the_time_counts_as_failed_by_itself, 0,
+                        (int)(sizeof slows / sizeof *slows));
+    tcase_add_loop_test(tests, what_is_neither_time_nor_multiple_is_told_what_slow_can_be, 0,
+                        (int)(sizeof no_slows / sizeof *no_slows));
+    tcase_add_test(tests, a_rules_slow_replaces_the_other_form_of_the_defaults);
     tcase_add_test(tests, off_and_nought_mean_the_same_where_they_mean_anything);
     tcase_add_test(tests, without_probes_it_never_opens);
     tcase_add_test(tests, the_order_of_settings_does_not_matter);
