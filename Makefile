@@ -14,7 +14,7 @@ BUILD ?= build
 
 # ---- what Debian must bring, by what needs it -------------------------------------------------------------------------
 
-PACKAGES_all := libcurl4-openssl-dev libjansson-dev
+PACKAGES_all := libcurl4-openssl-dev libssl-dev libgnutls28-dev libjansson-dev
 PACKAGES_demo := $(PACKAGES_all) curl
 PACKAGES_unit := $(PACKAGES_all) check
 PACKAGES_test := $(PACKAGES_unit) $(shell sed 's/\#.*//' tests/packages 2>/dev/null)

@@ -153,6 +153,11 @@ void real_unloaded(void)
     __atomic_add_fetch(&unloads, 1, __ATOMIC_RELEASE);
 }
 
+uint32_t real_unloads(void)
+{
+    return __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
+}
+
 void *real_by_caller(const char *name, const void *caller)
 {
     uint32_t now = __atomic_load_n(&unloads, __ATOMIC_ACQUIRE);
@@ -181,6 +186,18 @@ void *real_beside(const char *name, const void *function)
 
     real_dlclose(handle);
     return found != NULL && object_of(found) == map ? found : NULL;
+}
+
+void *real_in_file(const char *file, const char *name)
+{
+    void *handle = real_dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    void *function = NULL;
+
+    if (handle != NULL) {
+        function = pinned(dlsym(handle, name));
+        real_dlclose(handle);
+    }
+    return function;
 }
 
 /* ---- where an object lies ----------------------------------------------------------------------------------------- */
@@ -248,6 +265,13 @@ extern __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 uint16_t real_machine(void)
 {
     return __ehdr_start.e_machine;
+}
+
+extern __attribute__((visibility("hidden"))) const char _end;
+
+bool real_is_own(const void *address)
+{
+    return (uintptr_t)address >= (uintptr_t)&__ehdr_start && (uintptr_t)address < (uintptr_t)&_end;
 }
 
 /* Most loaders have put addresses into the dynamic section, some leave what the file says. */

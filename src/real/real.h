@@ -81,9 +81,17 @@ void *real_by_caller(const char *name, const void *caller);
 
 /* An object was unloaded, perhaps: what real_by_caller() remembers holds no longer. */
 void real_unloaded(void);
+/* How often so far: for what else is remembered of an object by its address. */
+uint32_t real_unloads(void);
 
 /* A function of the library that holds this one. NULL: it has none of that name. As real_by_caller, every time. */
 void *real_beside(const char *name, const void *function);
+
+/* A function of a library that is loaded under this file name, and is kept loaded then. NULL: there is none. Likewise. */
+void *real_in_file(const char *file, const char *name);
+
+/* Does this library itself hold it? */
+bool real_is_own(const void *address);
 
 /* Where the object that holds this address lies. from == to: cannot be told. */
 struct real_range {

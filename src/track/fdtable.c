@@ -5,14 +5,14 @@
 #include "real/real.h"
 #include "track/flow.h"
 #include "track/process.h"
+#include "track/tls_ties.h"
 #include <string.h>
 
 struct fdtable fdtable;
 
 /* ---- marks -------------------------------------------------------------------------------------------------------- */
 
-/* Maps zeroed memory and publishes it at *place; what another thread has put there meanwhile is as good. */
-static void *map_once(void **place, size_t size)
+void *fd_memory(void **place, size_t size)
 {
     void *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     if (found != NULL || process_confined()) {
@@ -45,7 +45,7 @@ bool fd_put(int fd, uint64_t mark)
     if (index >= FD_PAGES) {
         return false;
     }
-    uint64_t *page = map_once((void **)&fdtable.page[index], FD_PAGE * sizeof *page);
+    uint64_t *page = fd_memory((void **)&fdtable.page[index], FD_PAGE * sizeof *page);
     if (page == NULL) {
         return false;
     }
@@ -114,7 +114,7 @@ unsigned flow_take(void)
         return 0;
     }
     void **place = (void **)&fdtable.chunk[index / FLOW_CHUNK];
-    return map_once(place, FLOW_CHUNK * sizeof(struct flow)) != NULL ? index + 1 : 0;
+    return fd_memory(place, FLOW_CHUNK * sizeof(struct flow)) != NULL ? index + 1 : 0;
 }
 
 void flow_give_back(unsigned number)
@@ -132,8 +132,9 @@ void flow_give_back(unsigned number)
 
 void fdtable_prepare(void)
 {
-    map_once((void **)&fdtable.page[0], FD_PAGE * sizeof(uint64_t));
-    map_once((void **)&fdtable.chunk[0], FLOW_CHUNK * sizeof(struct flow));
+    fd_memory((void **)&fdtable.page[0], FD_PAGE * sizeof(uint64_t));
+    fd_memory((void **)&fdtable.chunk[0], FLOW_CHUNK * sizeof(struct flow));
+    tls_ties_prepare();
 }
 
 void fdtable_wipe(void)

@@ -10,9 +10,11 @@
 #define TRACK_FDTABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct flow;
+struct tls_ties;
 
 #define FD_PAGES     1024 /* of FD_PAGE entries: descriptors below a million */
 #define FD_PAGE      1024
@@ -32,6 +34,7 @@ struct fdtable {
     uint64_t free;                   /* the list of unused ones: a tag in the high half, number + 1 in the low one */
     uint64_t *page[FD_PAGES];        /* atomic */
     struct flow *chunk[FLOW_CHUNKS]; /* atomic */
+    struct tls_ties *ties;           /* atomic; see tls_ties.h */
 } __attribute__((aligned(FD_ALIGN)));
 
 extern struct fdtable fdtable;
@@ -78,6 +81,12 @@ bool fd_replace(int fd, uint64_t from, uint64_t to);
 
 /* Calls `each` for every followed descriptor in first..last. */
 void fd_each(unsigned first, unsigned last, void (*each)(int fd, uint64_t mark));
+
+/*
+ * Maps zeroed memory for good and publishes it at *place, if there is none yet; what another thread has put there meanwhile
+ * is as good. NULL: none is to be had.
+ */
+void *fd_memory(void **place, size_t size);
 
 /* Maps what the first descriptors and flows need: before a seccomp filter. */
 void fdtable_prepare(void);
