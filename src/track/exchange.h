@@ -90,6 +90,9 @@ struct exchange_name {
 };
 void exchange_name(const struct exchange *exchange, struct exchange_name *name);
 
+/* The client's random of a ClientHello that was read whole; NULL: there was none. */
+const uint8_t *exchange_random(const struct exchange *exchange);
+
 /* With EXCHANGE_STATUS and later: the answer's facts; NULL if it is not HTTP in the clear. */
 const struct http1_facts *exchange_answer(const struct exchange *exchange);
 

@@ -10,6 +10,11 @@ void exchange_tls_begin(struct exchange *exchange)
     tls_records_begin(&exchange->tls.records);
 }
 
+const uint8_t *exchange_random(const struct exchange *exchange)
+{
+    return exchange->protocol == EXCHANGE_TLS && exchange->tls.hello.done ? exchange->tls.hello.random : NULL;
+}
+
 bool exchange_tls_wants_request(const struct exchange *exchange)
 {
     return !exchange->tls.hello.done && !exchange->tls.hello.opaque;

@@ -4,6 +4,7 @@
 #include "track/feed.h"
 #include "track/process.h"
 #include "track/target.h"
+#include "track/tls_ties.h"
 
 #define AHEAD 4096 /* bytes of one write that are read before it */
 
@@ -18,12 +19,31 @@ static void request_begins(struct flow *flow)
     }
 }
 
-/* The bytes gave a name. True: it may be believed, and *provider is whom it is for. */
-static bool take_name(const struct flow *flow, struct provider **provider)
+/*
+ * The bytes gave a name. True: it may be believed, and *provider is whom it is for. Within a TLS connection to a server by
+ * name a Host: says nothing new.
+ */
+static bool take_name(struct flow *flow, struct provider **provider)
 {
     struct exchange_name name;
     exchange_name(&flow->exchange, &name);
-    return target_named(&flow->address, &name, provider);
+    if (flow->named && name.where == EXCHANGE_SAYS_HOST) {
+        *provider = flow->provider;
+        return true;
+    }
+    bool believed = target_named(&flow->address, &name, provider);
+    flow->named = flow->named || (believed && name.where == EXCHANGE_SAYS_TLS);
+    return believed;
+}
+
+/* So that whoever finds the same random in a TLS object knows its connection. */
+static void note_hello(struct flow *flow)
+{
+    const uint8_t *random = flow->greeted || flow->plain ? NULL : exchange_random(&flow->exchange);
+    if (random != NULL) {
+        flow->greeted = true;
+        tls_hello_note(random, flow_mark(flow));
+    }
 }
 
 /* Two threads that meet a provider at the same time may each have made an entry for it. */
@@ -73,6 +93,7 @@ static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length)
             flow_fail(flow, PREBREAK_KIND_TLS);
         }
     } while (news != EXCHANGE_NOTHING || length > 0);
+    note_hello(flow);
     return pass;
 }
 

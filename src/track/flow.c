@@ -25,6 +25,11 @@ static uint64_t mark_of(unsigned number, uint32_t generation)
     return (uint64_t)generation << 32 | FD_STREAM | number;
 }
 
+uint64_t flow_mark(const struct flow *flow)
+{
+    return mark_of(flow->number, flow->generation);
+}
+
 bool flow_wait(struct flow *flow)
 {
     for (unsigned spin = 0; spin < 200; spin++) {
@@ -120,7 +125,8 @@ static bool has_told_all(const struct flow *flow)
 
 void flow_note_look(struct flow *flow)
 {
-    bool look = flow->stage == FLOW_CONDEMNED || exchange_wants_request(&flow->exchange);
+    bool refused = flow->stage == FLOW_DOOMED || flow->stage == FLOW_CONDEMNED;
+    bool look = refused || (!flow->plain && exchange_wants_request(&flow->exchange));
     __atomic_store_n(&flow->look, look, __ATOMIC_RELAXED);
 }
 
@@ -246,7 +252,7 @@ void flow_lost(struct flow *flow)
     call_neutral(&flow->call);
     attempt_lost(&flow->attempt, PREBREAK_NEUTRAL, 0, process_now());
     flow->exchange.over = true;
-    if (flow->stage != FLOW_CONDEMNED) {
+    if (flow->stage != FLOW_DOOMED && flow->stage != FLOW_CONDEMNED) {
         flow->stage = FLOW_ENDED;
     }
 }
@@ -377,7 +383,10 @@ void flow_broken(struct flow *flow, int fd, int error)
 static void hung_up_unused(struct flow *flow, int fd)
 {
     bool early = process_now() - flow->opened < UNUSED_NS;
-    if (early && flow->exchange.completed == 0 && flow_is(flow, fd, false)) {
+    if (flow->finished_out) { /* so did we */
+        call_ok(&flow->call);
+        flow_lost(flow);
+    } else if (early && flow->exchange.completed == 0 && flow_is(flow, fd, false)) {
         flow_fail(flow, PREBREAK_KIND_RESET);
     } else {
         flow_lost(flow);
@@ -485,7 +494,11 @@ static void give_up_open(struct flow *flow, uint64_t silence)
 void flow_given_up(struct flow *flow, int fd)
 {
     uint64_t silence = process_now() - flow->moved;
-    if (flow->stage == FLOW_CONNECTING) {
+    if (flow->gone == FLOW_GONE_END) {
+        flow_at_end(flow, fd); /* and the client was content with what it had */
+    } else if (flow->gone != 0) {
+        flow_broken(flow, fd, flow->gone);
+    } else if (flow->stage == FLOW_CONNECTING) {
         give_up_connecting(flow, fd, silence);
     } else if (flow->stage == FLOW_OPEN && flow->call.provider != NULL) {
         give_up_open(flow, silence);

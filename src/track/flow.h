@@ -22,9 +22,12 @@
 enum flow_stage {
     FLOW_CONNECTING, /* as far as is known */
     FLOW_OPEN,       /* established */
+    FLOW_DOOMED,     /* refused in the clear (plain.h), and not shut down yet: what is written next fails */
     FLOW_CONDEMNED,  /* refused after it was established, and shut down: what is written fails */
     FLOW_ENDED       /* failed, at its end, or not to be judged any more */
 };
+
+#define FLOW_GONE_END (-1)
 
 /* What every byte that moves looks at stands first, in as few cache lines as it can. */
 struct flow {
@@ -41,7 +44,11 @@ struct flow {
     bool drained;        /* and has read all there was */
     bool crowded;        /* one address of several, and nobody knows what becomes of the others */
     bool pending;        /* connect came back, and said that it goes on */
-    bool finished_out;   /* the client has shut its side down */
+    bool finished_out;   /* the client has shut its side down, or said goodbye */
+    bool plain;          /* read in the clear, not on the wire: see plain.h */
+    bool greeted;        /* its ClientHello was noted */
+    bool named;          /* and said whom it is for */
+    int gone;            /* of one that is: errno of what ended it on the wire, or FLOW_GONE_END; 0: nothing did */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */
     uint64_t moved;      /* ns: the last byte, or the connect */
     struct call call;
@@ -133,6 +140,8 @@ static inline void flow_unlock(struct flow *flow)
     flow_let_go(flow);
 }
 
+/* What stands for it. */
+uint64_t flow_mark(const struct flow *flow);
 /* Notes whether what is written next has to be looked at: after its exchange or stage has moved. */
 void flow_note_look(struct flow *flow);
 /* Unlocks; a descriptor whose flow has nothing more to tell is not followed any longer. */

@@ -94,7 +94,7 @@ enum verdict { ABSENT, HARMLESS, DOUBTFUL };
  * Libraries whose callers find them by real_by_caller(). With versions on their names they are kept apart by the loader,
  * whichever else is there.
  */
-static const char *const hooked_libraries[] = {"curl_"};
+static const char *const hooked_libraries[] = {"curl_", "SSL_", "gnutls_"};
 
 static bool is_of_library(const char *name)
 {

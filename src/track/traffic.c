@@ -58,7 +58,11 @@ bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count)
     if (flow != NULL) {
         if (flow->stage == FLOW_CONDEMNED) {
             pass = flow_is(flow, fd, true) ? false : true;
-        } else if (flow->stage != FLOW_ENDED && flow->ahead == 0 && exchange_wants_request(&flow->exchange)) {
+        } else if (flow->stage == FLOW_DOOMED) {
+            pass = !refuse(flow, fd);
+            flow->stage = pass ? FLOW_ENDED : flow->stage;
+        } else if (!flow->plain && flow->stage != FLOW_ENDED && flow->ahead == 0 &&
+                   exchange_wants_request(&flow->exchange)) {
             pass = feed_ahead(flow, iov, count) || !refuse(flow, fd);
         }
         flow_note_look(flow);
@@ -86,7 +90,7 @@ static void heard(struct flow *flow)
 /* The client waits for the answer to a request, unless what came may have been that. */
 static void wake(struct flow *flow)
 {
-    if (flow->call.ticket.word == 0 && !flow->exchange.ambiguous) {
+    if (!flow->plain && flow->call.ticket.word == 0 && !flow->exchange.ambiguous) {
         call_wake(&flow->call);
     }
 }
@@ -94,8 +98,11 @@ static void wake(struct flow *flow)
 /* Bytes that say nothing more than that they moved: the common case, and nothing here can touch errno. */
 static inline bool passes(struct flow *flow, bool from_client, size_t length)
 {
-    if (flow->stage != FLOW_OPEN || flow->ahead != 0 || flow->exchange.ambiguous ||
-        !exchange_pass(&flow->exchange, from_client, length)) {
+    if (flow->stage != FLOW_OPEN) {
+        return false;
+    }
+    if (!flow->plain &&
+        (flow->ahead != 0 || flow->exchange.ambiguous || !exchange_pass(&flow->exchange, from_client, length))) {
         return false;
     }
     heard(flow);
@@ -120,7 +127,9 @@ static ssize_t not_followed(uint64_t mark, ssize_t result)
 static ssize_t sent(struct flow *flow, int fd, uint64_t mark, const struct iovec *iov, size_t count, ssize_t result)
 {
     int error = errno;
-    if (result > 0) {
+    if (result > 0 && flow->plain) {
+        heard(flow);
+    } else if (result > 0) {
         uint64_t before = flow->moved;
         heard(flow);
         if (flow->exchange.ambiguous && flow->moved - before > PAUSE_NS) {
@@ -206,6 +215,9 @@ static size_t room(const struct iovec *iov, size_t count)
  */
 static void nothing_there(struct flow *flow, int fd, int flags)
 {
+    if (flow->plain && !exchange_waiting(&flow->exchange)) {
+        return; /* the library looks for what the peer may say by itself */
+    }
     flow->receiving = flow->drained = true;
     bool open = flow->stage == FLOW_OPEN;
     if (open) {
@@ -221,6 +233,18 @@ static void nothing_there(struct flow *flow, int fd, int flags)
     }
 }
 
+/* Nothing more will be read. What a TLS library was given before may still be in there, and complete an answer. */
+static void ended(struct flow *flow, int fd, int error)
+{
+    if (flow->plain) {
+        flow->gone = error;
+    } else if (error == FLOW_GONE_END) {
+        flow_at_end(flow, fd);
+    } else {
+        flow_broken(flow, fd, error);
+    }
+}
+
 static ssize_t received(struct flow *flow, int fd, uint64_t mark, const struct iovec *iov, size_t count, int flags,
                         ssize_t result)
 {
@@ -229,17 +253,19 @@ static ssize_t received(struct flow *flow, int fd, uint64_t mark, const struct i
     if (result > 0) {
         heard(flow);
         flow->drained = (size_t)result < wanted;
-        if ((flags & MSG_TRUNC) != 0) {
+        if (flow->plain) {
+            /* told by the library */
+        } else if ((flags & MSG_TRUNC) != 0) {
             flow_answer(flow, exchange_received_unseen(&flow->exchange));
         } else {
             feed_read(flow, iov, count, (size_t)result);
         }
     } else if (result == 0 && wanted > 0) {
-        flow_at_end(flow, fd);
+        ended(flow, fd, FLOW_GONE_END);
     } else if (result < 0 && error == EAGAIN) {
         nothing_there(flow, fd, flags);
     } else if (result < 0 && !is_passing(error)) {
-        flow_broken(flow, fd, error);
+        ended(flow, fd, error);
     }
     flow_leave(flow, fd, mark);
     errno = error;
@@ -294,12 +320,12 @@ ssize_t traffic_received_unseen(int fd, uint64_t mark, size_t wanted, ssize_t re
         return not_followed(mark, result);
     }
     if (broken) {
-        flow_broken(flow, fd, error);
+        ended(flow, fd, error);
     } else if (result > 0) {
         heard(flow);
         flow_answer(flow, exchange_received_unseen(&flow->exchange));
     } else if (wanted > 0) {
-        flow_at_end(flow, fd);
+        ended(flow, fd, FLOW_GONE_END);
     }
     flow_leave(flow, fd, mark);
     errno = error;

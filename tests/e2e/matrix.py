@@ -26,7 +26,7 @@ class Client:
     sends: int = 1  # how often it sends, by itself, a request that was reset
     connects: int = 1  # how often it tries, by itself, a connection that was refused
     first_only: bool = False  # of a name's addresses it tries but the first
-    secure: str = "connection"  # what is seen over TLS: each `transfer` with its status, or each connection; None: no TLS
+    secure: str = "request"  # what is seen over TLS: each request with its status, or each `connection`; None: no TLS
 
     def missing(self):
         """Why it cannot be run here, or None."""
@@ -60,22 +60,22 @@ def node_is_old():
 OLD_NODE = node_is_old()
 
 HTTP_CLIENTS = [
-    Client("curl", ("sh", "curl.sh"), needs="curl", secure="transfer"),
+    Client("curl", ("sh", "curl.sh"), needs="curl"),
     Client("wget", ("sh", "wget.sh"), needs="wget"),
     Client("git", ("sh", "git.sh"), needs="git", keeps=False),
     Client("Python http.client", (PYTHON, "http_client.py")),
     Client("Python requests", (PYTHON, "python_requests.py"), module="requests"),
     Client("Python httpx", (PYTHON, "python_httpx.py"), module="httpx"),
     Client("Python aiohttp", (PYTHON, "python_aiohttp.py"), module="aiohttp"),
-    Client("pycurl", (PYTHON, "python_pycurl.py"), module="pycurl", secure="transfer"),
+    Client("pycurl", (PYTHON, "python_pycurl.py"), module="pycurl"),
     Client("Perl LWP", ("perl", "lwp.pl")),
     Client("Ruby net/http", ("ruby", "net_http.rb")),
     Client("PHP streams", ("php", "streams.php"), keeps=False),
-    Client("PHP curl", ("php", "curl.php"), secure="transfer"),
-    Client("Node http", ("node", "http.js"), first_only=OLD_NODE),
-    Client("Node fetch", ("node", "fetch.js"), first_only=OLD_NODE),
-    Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), sends=2, first_only=True),
-    Client("Java HttpClient", ("javac", "HttpClient.java"), sends=2, connects=2, first_only=True),
+    Client("PHP curl", ("php", "curl.php")),
+    Client("Node http", ("node", "http.js"), secure="connection", first_only=OLD_NODE),
+    Client("Node fetch", ("node", "fetch.js"), secure="connection", first_only=OLD_NODE),
+    Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), secure="connection", sends=2, first_only=True),
+    Client("Java HttpClient", ("javac", "HttpClient.java"), secure="connection", sends=2, connects=2, first_only=True),
     Client("Rust std", ("rustc", "std.rs"), secure=None),
 ]
 
@@ -220,7 +220,7 @@ OPAQUE_CLIENTS = [
 
 # ---- the matrix as the README has it: rows that the tests hold true -----------------------------------------------------
 
-SECURE = {"transfer": "requests, status", "connection": "connections", None: "-"}
+SECURE = {"request": "requests, status", "connection": "connections", None: "-"}
 
 
 def table():

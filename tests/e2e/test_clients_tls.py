@@ -1,4 +1,4 @@
-"""Real clients over TLS: libcurl's transfers are seen with their status, of all others each connection."""
+"""Real clients over TLS: each request is seen with its status, unless the program brings TLS of its own: then each connection."""
 
 import pytest
 
@@ -23,9 +23,9 @@ def test_client_server_and_status_agree_over_tls(guest, serve, certificate, comp
     assert len(provider.log) >= 3, done.stdout + done.stderr
     if client.name != "git" or status != 200:  # git looks for more in a good answer
         assert done.stdout.splitlines() == [str(status)] * 3, done.stdout + done.stderr
-    if client.secure == "transfer" and status == 503:
+    if client.secure == "request" and status == 503:
         counted(guest, 3, "failed", "status")
-    elif client.secure == "transfer":
+    elif client.secure == "request":
         counted(guest, 3, "ok", None)
     else:
         counted(guest, 1 if client.keeps else 3, "ok", None)

@@ -1,0 +1,19 @@
+/*
+ * What tls_openssl.c and tls_gnutls.c share.
+ */
+#ifndef TRACK_TLS_INNER_H
+#define TRACK_TLS_INNER_H
+
+#include "track/fdtable.h"
+#include "track/tls.h"
+#include "track/tls_ties.h"
+
+#define TLS_NONE FD_UPPER /* in a tie: the object's connection is not followed */
+
+/* A handshake of the object's is over, in which this was its client's random: whose is it? */
+void tls_settle(struct tls_use *use, const uint8_t random[TLS_RANDOM]);
+
+/* The mark of a tie whose connection is still there; 0: it has none. */
+uint64_t tls_alive(uint64_t tie);
+
+#endif
