@@ -86,6 +86,11 @@ static bool show_rule(const struct rules *rules, const struct rules_match *match
 static void show_settings(const struct rules_settings *settings)
 {
     char text[2048];
+    if (settings->api != RULES_API_GENERIC) {
+        int length = snprintf(text, sizeof(text), "api=%s: ", rules_api_name(settings->api));
+        rules_print_api(settings, text + length, sizeof(text) - (size_t)length);
+        words("preset", text);
+    }
     rules_print_settings(settings, text, sizeof(text));
     words("settings", text);
 }

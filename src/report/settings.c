@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Read where calls are looked at, not where they are decided on: a region does not hold them. */
-static const char *const not_in_region[] = {"scope", "enforce", "slow", "slow_enforce", "stall",
-                                            "fail",  "neutral", "429",  "errno"};
+static const char *const not_in_region[] = {"api",  "scope",   "enforce", "slow",     "slow_enforce", "stall",
+                                            "fail", "neutral", "429",     "pause_by", "errno"};
 
 static bool in_region(const char *setting)
 {

@@ -1,4 +1,5 @@
 #include "rules/apply.h"
+#include "rules/api.h"
 
 #include "breaker/breaker.h"
 #include <string.h>
@@ -60,7 +61,11 @@ bool apply_is_setting(struct span word)
         return false;
     }
     bool read;
-    return memchr(word.at, '=', word.length) != NULL || setting_find(word, PREBREAK_SRE, &read) != NULL;
+    if (memchr(word.at, '=', word.length) != NULL) {
+        return true;
+    }
+    /* A name alone lacks its value, but `api` is rather a host: it is what people call theirs. */
+    return !span_is(word, "api") && setting_find(word, PREBREAK_SRE, &read) != NULL;
 }
 
 bool apply_policy(struct span words, enum prebreak_policy *policy)
@@ -69,6 +74,18 @@ bool apply_policy(struct span words, enum prebreak_policy *policy)
     while (lexer_word(&words, &word)) {
         struct assignment it = take_apart(word);
         if (span_is(it.name, "policy") && it.has_value && setting_policy(it.value, policy)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool apply_api(struct span words, enum rules_api *api)
+{
+    struct span word;
+    while (lexer_word(&words, &word)) {
+        struct assignment it = take_apart(word);
+        if (span_is(it.name, "api") && it.has_value && api_named(it.value, api)) {
             return true;
         }
     }

@@ -27,6 +27,9 @@ bool apply_is_setting(struct span word);
 /* The policy that the words of a piece ask for; false: none, or none that there is. */
 bool apply_policy(struct span words, enum prebreak_policy *policy);
 
+/* The preset that they ask for; false: none, or none that there is. */
+bool apply_api(struct span words, enum rules_api *api);
+
 enum apply_strictness {
     APPLY_ALL,     /* complain also of what the policy does not read */
     APPLY_DEFAULTS /* settings for every policy: take what this one reads */

@@ -1,3 +1,4 @@
+#include "rules/api.h"
 #include "rules/apply.h"
 #include "rules/pattern.h"
 
@@ -150,7 +151,10 @@ static void parse_settings(struct parse *parse, const struct piece *piece, struc
     enum prebreak_policy policy = PREBREAK_SRE;
     struct complaints quiet = {.complain = NULL};
     (void)(apply_policy(words, &policy) || apply_policy(parse->defaults.span, &policy));
+    enum rules_api api = RULES_API_GENERIC;
+    (void)(apply_api(words, &api) || apply_api(parse->defaults.span, &api));
     setting_defaults(policy, settings);
+    api_apply(api, settings);
     apply_settings(&parse->defaults, parse->defaults.span, APPLY_DEFAULTS, &quiet, settings);
     apply_settings(piece, words, APPLY_ALL, &parse->complaints, settings);
     check_sound(piece, &parse->complaints, settings);
@@ -334,8 +338,11 @@ bool rules_parse_settings(const char *text, size_t length, struct rules_settings
     struct piece piece = {words, words.at, 0};
     struct complaints complaints = {complain, context, "settings", 0};
     enum prebreak_policy policy = PREBREAK_SRE;
+    enum rules_api api = RULES_API_GENERIC;
     (void)apply_policy(words, &policy);
+    (void)apply_api(words, &api);
     setting_defaults(policy, settings);
+    api_apply(api, settings);
     apply_settings(&piece, words, APPLY_ALL, &complaints, settings);
     check_sound(&piece, &complaints, settings);
     struct span word;

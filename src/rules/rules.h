@@ -31,6 +31,26 @@ enum rules_429 { RULES_429_AUTO, RULES_429_PAUSE, RULES_429_FAIL, RULES_429_NEUT
 /* Does a slow answer count as failed? AUTO: beyond a time it does, beyond a multiple of what is usual it does not. */
 enum rules_slow { RULES_SLOW_AUTO, RULES_SLOW_ON, RULES_SLOW_OFF };
 
+/* Presets, by the provider whose answers they fit; their tables are in api.c. */
+enum rules_api {
+    RULES_API_GENERIC,
+    RULES_API_OPENAI,
+    RULES_API_ANTHROPIC,
+    RULES_API_AZURE_OPENAI,
+    RULES_API_GEMINI,
+    RULES_API_BEDROCK,
+    RULES_APIS
+};
+
+/* By which headers a provider may ask for a pause: a bit for each family. */
+enum rules_pause_by {
+    RULES_PAUSE_RETRY_AFTER = 1, /* Retry-After, retry-after-ms */
+    RULES_PAUSE_X_RATELIMIT = 2, /* x-ratelimit-reset, x-ratelimit-reset-requests ... */
+    RULES_PAUSE_RATELIMIT = 4,   /* ratelimit-reset */
+    RULES_PAUSE_ANTHROPIC = 8,   /* anthropic-ratelimit-requests-reset ... */
+    RULES_PAUSE_ALL = 15
+};
+
 /* A set of HTTP statuses 100..599 (above: as 599), one bit each. */
 struct rules_statuses {
     uint64_t bit[8];
@@ -44,9 +64,11 @@ struct rules_settings {
     uint64_t slow, stall; /* ns, 0 off */
     uint32_t slow_times;  /* the other form of slow: thousandths of the key's own usual time; 0 it is not in use */
     enum rules_slow slow_enforce;
-    int refuse_errno; /* what a refused connect returns: ECONNREFUSED ... */
-    uint32_t enforce; /* of 65535 */
-    bool per_host;    /* scope=host */
+    enum rules_api api;
+    uint32_t pause_by; /* of enum rules_pause_by */
+    int refuse_errno;  /* what a refused connect returns: ECONNREFUSED ... */
+    uint32_t enforce;  /* of 65535 */
+    bool per_host;     /* scope=host */
 };
 
 struct rules; /* opaque; lies in the caller's memory, holds offsets and no pointers into it that move */
@@ -126,6 +148,10 @@ enum rules_source rules_where(const struct rules *rules, int rule, uint32_t *num
 size_t rules_print(const struct rules *rules, int rule, char *buffer, size_t size);
 /* Settings as text that can be parsed again: all that their policy reads, `name=value` separated by spaces. */
 size_t rules_print_settings(const struct rules_settings *settings, char *buffer, size_t size);
+
+/* What holds of the preset that they name, in the same form. */
+size_t rules_print_api(const struct rules_settings *settings, char *buffer, size_t size);
+const char *rules_api_name(enum rules_api api);
 
 /* Settings alone, as PREBREAK_DEFAULTS holds them, over the defaults of their policy. False: something was complained
  * of. */

@@ -1,4 +1,5 @@
 #include "rules/setting.h"
+#include "rules/api.h"
 
 #include "breaker/breaker.h"
 #include <errno.h>
@@ -32,12 +33,19 @@ static const struct setting_word words_429[] = {{"auto", RULES_429_AUTO},
                                                 {NULL, 0}};
 static const struct setting_word slow_words[] = {
     {"auto", RULES_SLOW_AUTO}, {"on", RULES_SLOW_ON}, {"off", RULES_SLOW_OFF}, {NULL, 0}};
+static const struct setting_word pause_words[] = {{"retry-after", RULES_PAUSE_RETRY_AFTER},
+                                                  {"x-ratelimit", RULES_PAUSE_X_RATELIMIT},
+                                                  {"ratelimit", RULES_PAUSE_RATELIMIT},
+                                                  {"anthropic-ratelimit", RULES_PAUSE_ANTHROPIC},
+                                                  {NULL, 0}};
 static const struct setting_word errno_words[] = {{"ECONNREFUSED", ECONNREFUSED}, {"ETIMEDOUT", ETIMEDOUT},
                                                   {"EHOSTUNREACH", EHOSTUNREACH}, {"ENETUNREACH", ENETUNREACH},
                                                   {"ECONNRESET", ECONNRESET},     {NULL, 0}};
 
 const struct setting setting_table[] = {
     {"policy", ALL, SETTING_POLICY, FIELD(breaker.policy), .what = "Which algorithm decides."},
+    {"api", ALL, SETTING_WORD, FIELD(api), .words = api_words,
+     .what = "Whose answers these are: settings that fit them, below all that is said here."},
     {"scope", ALL, SETTING_WORD, FIELD(per_host), .words = scope_words,
      .what = "One breaker for the rule, or one for each host under it."},
     {"enforce", ALL, SETTING_SHARE, FIELD(enforce), LIMITS(0, ONE),
@@ -54,6 +62,8 @@ const struct setting setting_table[] = {
     {"neutral", ALL, SETTING_STATUSES, FIELD(neutral), .what = "HTTP statuses that say nothing about the provider."},
     {"429", ALL, SETTING_WORD, FIELD(status_429), .words = words_429,
      .what = "What a 429 with a time to come back means: a pause when nothing else passes, always, never, or nothing."},
+    {"pause_by", ALL, SETTING_SET, FIELD(pause_by), .words = pause_words,
+     .what = "The headers by which a provider may ask for a pause."},
     {"pause_max", ALL, SETTING_DURATION, FIELD(breaker.pause_max), .off = true, TIMES,
      .what = "The longest pause that a provider may ask for."},
     {"errno", ALL, SETTING_WORD, FIELD(refuse_errno), .words = errno_words, .what = "How a refused connect fails."},
@@ -190,6 +200,7 @@ void setting_defaults(enum prebreak_policy policy, struct rules_settings *settin
     default_statuses("409,499", &settings->neutral);
     settings->status_429 = RULES_429_AUTO;
     settings->stall = 60 * SECOND_NS;
+    settings->pause_by = RULES_PAUSE_ALL;
     settings->refuse_errno = ECONNREFUSED;
     settings->enforce = UINT16_MAX;
 }
@@ -258,17 +269,18 @@ static void add_limits(const struct setting *setting, struct text *text,
 
 void setting_expected(const struct setting *setting, struct text *text)
 {
-    const char *separator = "one of ";
+    const char *separator = setting->kind == SETTING_SET ? "all, none, or some of " : "one of ";
     switch (setting->kind) {
     case SETTING_POLICY:
         text_add(text, separator);
         add_policies(text, ALL);
         return;
     case SETTING_WORD:
+    case SETTING_SET:
         for (const struct setting_word *word = setting->words; word->name != NULL; word++) {
             text_add(text, separator);
             text_add(text, word->name);
-            separator = ", ";
+            separator = setting->kind == SETTING_SET ? "," : ", ";
         }
         return;
     case SETTING_COUNT:

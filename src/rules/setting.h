@@ -19,6 +19,7 @@ enum setting_kind {
     SETTING_DURATION, /* kept in ns */
     SETTING_BOTH,     /* a duration kept in two fields */
     SETTING_RANGE,    /* 1s..5s, two fields; one duration is both ends */
+    SETTING_SET,      /* some of some words, kept as the bits that are their values; all, none */
     SETTING_SLOW,     /* a duration, or 5x, kept in 1/1000 in the second field; the field not in use is 0 */
     SETTING_STATUSES
 };
@@ -56,6 +57,8 @@ unsigned setting_index(const struct setting *setting);
 
 /* Takes a value over. False: not understood or out of its limits, *settings is untouched. */
 bool setting_set(const struct setting *setting, struct span value, struct rules_settings *settings);
+/* A setting's value as text that can be parsed again. */
+void setting_print(const struct setting *setting, const struct rules_settings *settings, struct text *text);
 /* What a value should have been, and which policies read the setting: for complaints. */
 void setting_expected(const struct setting *setting, struct text *text);
 void setting_readers(const struct setting *setting, struct text *text);

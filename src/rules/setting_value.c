@@ -28,15 +28,55 @@ static bool within(const struct setting *setting, uint64_t value)
     return (setting->off && value == 0) || (value >= setting->least && value <= setting->most);
 }
 
-static bool set_word(const struct setting *setting, struct span value, struct rules_settings *settings)
+static bool word_value(const struct setting *setting, struct span name, unsigned *value)
 {
     for (const struct setting_word *word = setting->words; word->name != NULL; word++) {
-        if (span_is(value, word->name)) {
-            store_number(setting, word->value, settings);
+        if (span_is(name, word->name)) {
+            *value = word->value;
             return true;
         }
     }
     return false;
+}
+
+static bool set_word(const struct setting *setting, struct span value, struct rules_settings *settings)
+{
+    unsigned found;
+    if (!word_value(setting, value, &found)) {
+        return false;
+    }
+    store_number(setting, found, settings);
+    return true;
+}
+
+static uint64_t all_bits(const struct setting *setting)
+{
+    uint64_t bits = 0;
+    for (const struct setting_word *word = setting->words; word->name != NULL; word++) {
+        bits |= word->value;
+    }
+    return bits;
+}
+
+/* Words with commas between them, all or none. */
+static bool set_set(const struct setting *setting, struct span value, struct rules_settings *settings)
+{
+    uint64_t bits = span_is(value, "all") ? all_bits(setting) : 0;
+    bool whole = bits != 0 || span_is(value, "none");
+    for (size_t start = 0; !whole && start <= value.length;) {
+        size_t end = start;
+        unsigned bit;
+        while (end < value.length && value.at[end] != ',') {
+            end++;
+        }
+        if (!word_value(setting, (struct span){value.at + start, end - start}, &bit)) {
+            return false;
+        }
+        bits |= bit;
+        start = end + 1;
+    }
+    store_number(setting, bits, settings);
+    return true;
 }
 
 static bool set_fraction(const struct setting *setting, struct span value, struct rules_settings *settings)
@@ -112,6 +152,8 @@ bool setting_set(const struct setting *setting, struct span value, struct rules_
         return setting_policy(value, &policy);
     case SETTING_WORD:
         return set_word(setting, value, settings);
+    case SETTING_SET:
+        return set_set(setting, value, settings);
     case SETTING_COUNT:
         if (!value_count(value, &number) || !within(setting, number)) {
             return false;
@@ -176,7 +218,23 @@ static void print_slow(const struct setting *setting, const struct rules_setting
     text_add(text, "x");
 }
 
-static void print_value(const struct setting *setting, const struct rules_settings *settings, struct text *text)
+static void print_set(const struct setting *setting, uint64_t bits, struct text *text)
+{
+    if (bits == 0 || bits == all_bits(setting)) {
+        text_add(text, bits == 0 ? "none" : "all");
+        return;
+    }
+    const char *separator = "";
+    for (const struct setting_word *word = setting->words; word->name != NULL; word++) {
+        if ((bits & word->value) != 0) {
+            text_add(text, separator);
+            text_add(text, word->name);
+            separator = ",";
+        }
+    }
+}
+
+void setting_print(const struct setting *setting, const struct rules_settings *settings, struct text *text)
 {
     uint64_t number = load_number(setting, settings, setting->offset);
     switch (setting->kind) {
@@ -187,6 +245,9 @@ static void print_value(const struct setting *setting, const struct rules_settin
         for (const struct setting_word *word = setting->words; word->name != NULL; word++) {
             text_add(text, word->value == number ? word->name : "");
         }
+        return;
+    case SETTING_SET:
+        print_set(setting, number, text);
         return;
     case SETTING_COUNT:
         text_add_number(text, number);
@@ -229,7 +290,7 @@ size_t rules_print_settings(const struct rules_settings *settings, char *buffer,
             text_add(&text, text.length > 0 ? " " : "");
             text_add(&text, setting_table[i].name);
             text_add(&text, "=");
-            print_value(&setting_table[i], settings, &text);
+            setting_print(&setting_table[i], settings, &text);
         }
     }
     return text.length;

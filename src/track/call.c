@@ -212,7 +212,8 @@ void call_status(struct call *call, unsigned status, uint64_t retry_after)
         judge(settings, status, &end);
     }
     judge_time(call, &end);
-    if (retry_after != 0 && end.retry != BREAKER_RETRY_IGNORE) {
+    bool believed = (settings->pause_by & RULES_PAUSE_RETRY_AFTER) != 0;
+    if (retry_after != 0 && believed && end.retry != BREAKER_RETRY_IGNORE) {
         end.retry_at = process_now() + retry_after;
     }
     call_end(call, &end);

@@ -65,6 +65,13 @@ def test_the_rule_is_shown_as_written_with_what_it_sets(explain):
     assert " open=15s " in explain("10.1.2.3:5432", PROVIDERS=RULES)["settings"]
 
 
+def test_a_preset_is_shown_with_what_is_left_of_it(explain):
+    said = explain("api.openai.com", PROVIDERS="openai api.openai.com api=openai hang=9s")
+    assert said["preset"].startswith("api=openai: ") and "stall=2m" in said["preset"] and "hang" not in said["preset"]
+    assert " api=openai " in said["settings"] and " hang=9s " in said["settings"]
+    assert "preset" not in explain("api.openai.com", PROVIDERS="openai api.openai.com hang=9s")
+
+
 def test_the_file_is_named_with_its_line(explain, tmp_path):
     rules = tmp_path / "rules"
     rules.write_text("# ours\n\npay *.example.com\n")

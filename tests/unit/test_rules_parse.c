@@ -192,6 +192,9 @@ START_TEST(printed_settings_are_understood_again_as_the_same)
         "policy=consecutive open=1ms..24h jitter=0 slow=1500us scope=host",
         "probe=0 ramp=0 hang=0 stall=off",
         "slow=5x",
+        "api=anthropic",
+        "api=bedrock policy=consecutive neutral=424 pause_by=none",
+        "pause_by=ratelimit,retry-after",
         "slow=2.125x slow_enforce=on",
         "slow=3s slow_enforce=off",
     };
@@ -211,10 +214,11 @@ START_TEST(printed_settings_are_those_that_the_policy_reads)
 {
     char text[1024];
     rules_print_settings(settings_of("policy=gobreaker"), text, sizeof text);
-    ck_assert_str_eq(text,
-                     "policy=gobreaker scope=provider enforce=100% hang=30s slow=0 slow_enforce=auto stall=60s "
-                     "fail=408,425,429,5xx,!501,!505 neutral=409,499 429=auto pause_max=60s errno=ECONNREFUSED "
-                     "window=10s min=10 ratio=0.4 open=15s half_open=3");
+    ck_assert_str_eq(
+        text,
+        "policy=gobreaker api=generic scope=provider enforce=100% hang=30s slow=0 slow_enforce=auto stall=60s "
+        "fail=408,425,429,5xx,!501,!505 neutral=409,499 429=auto pause_by=all pause_max=60s errno=ECONNREFUSED "
+        "window=10s min=10 ratio=0.4 open=15s half_open=3");
 }
 END_TEST
 
