@@ -82,7 +82,7 @@ static void heard(struct flow *flow, bool from_client)
     }
     uint64_t now = process_now();
     if (now != flow->moved) {
-        if (flow->ahead == 0 && !flow->plain) {
+        if (flow->ahead == 0 && !(flow->plain && from_client)) {
             exchange_after_silence(&flow->exchange, from_client, now - flow->moved);
         }
         flow->moved = now;
