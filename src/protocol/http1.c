@@ -9,6 +9,7 @@ static void clear(struct http1 *parser)
 {
     memset(&parser->facts, 0, offsetof(struct http1_facts, host));
     parser->facts.host[0] = '\0';
+    retry_begin(&parser->facts.retry);
     parser->left = 0;
     parser->seen = 0;
     parser->length = 0;
@@ -28,11 +29,6 @@ void http1_answer_begin(struct http1 *parser, enum http1_method method)
     http1_request_begin(parser);
     parser->flags = HTTP1_F_ANSWER;
     parser->request = (uint8_t)method;
-}
-
-bool http1_other_version(const struct http1 *parser)
-{
-    return (parser->flags & HTTP1_F_OTHER) != 0;
 }
 
 bool http1_idle(const struct http1 *parser)
@@ -256,8 +252,21 @@ static enum http1_event line_byte(struct http1 *parser, uint8_t byte)
 
 /* ---- whole messages ---------------------------------------------------------------------------------------------- */
 
+void http1_want_body(struct http1 *parser, bool wanted)
+{
+    parser->flags = (uint16_t)((parser->flags & ~HTTP1_F_WANTED) | (wanted ? HTTP1_F_WANTED : 0));
+}
+
+size_t http1_take_body(struct http1 *parser, size_t length)
+{
+    return http1_body(parser, length);
+}
+
 bool http1_pass(struct http1 *parser, size_t length)
 {
+    if ((parser->flags & HTTP1_F_WANTED) != 0) {
+        return false;
+    }
     switch ((enum http1_state)parser->state) {
     case HTTP1_S_BODY:
     case HTTP1_S_CHUNK_DATA:
@@ -314,7 +323,7 @@ enum http1_event http1_feed(struct http1 *parser, const uint8_t *bytes, size_t l
         } else {
             size_t many = http1_stretch(parser, bytes + at, length - at, &event);
 
-            if (many == 0) {
+            if (many == 0 && event == HTTP1_MORE) {
                 event = line_byte(parser, bytes[at++]);
             }
             at += many;

@@ -15,6 +15,7 @@
 #ifndef PROTOCOL_HTTP1_H
 #define PROTOCOL_HTTP1_H
 
+#include "protocol/retry.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ enum http1_event {
     HTTP1_BEGIN,     /* request: its first byte is next (whether it is HTTP is not known yet);
                         answer: its status is known and final (not 1xx): facts.status is valid */
     HTTP1_HEAD_DONE, /* the head is complete: all facts are valid until the next message begins */
+    HTTP1_BODY,      /* asked for by http1_want_body(): bytes of the body are next, see http1_take_body() */
     HTTP1_END,       /* the message is complete */
     HTTP1_OPAQUE     /* not HTTP/1, or from here on something else (tunnel, upgrade, doubtful framing): stop asking */
 };
@@ -38,13 +40,12 @@ struct http1_facts {
     bool absolute;            /* request: host and port come from an absolute URI or a CONNECT line, not from Host: */
     bool keep_alive;          /* the connection may carry another message */
     bool event_stream;        /* answer: content-type text/event-stream */
+    bool encoded;             /* answer: content-encoding other than identity; a doubtful one too */
     bool until_close;         /* answer: its body ends with the connection */
     uint16_t port;            /* request: as given, or an absolute URI's default; 0 none given */
     uint16_t status;          /* answer: 100..999; 1xx are passed over and never told, but for 101 */
-    uint32_t retry_after;     /* answer: Retry-After in seconds (rounded up, saturated), 0 none */
-    int64_t retry_date;       /* answer: Retry-After as an HTTP-date, seconds since 1970, 0 none */
-    uint64_t retry_after_ms;  /* answer: retry-after-ms (rounded up, saturated), 0 none */
     char host[HTTP1_HOST];    /* request: folded to lower case, no port, no trailing dot; "" none, or not [a-z0-9._-] */
+    struct retry retry;       /* answer: when to come again, if the status is one that may say so (retry_status()) */
 };
 
 struct http1 {
@@ -56,6 +57,7 @@ struct http1 {
     uint8_t field;   /* whose line is being read */
     uint8_t length;  /* of word; of a host, bytes so far */
     uint8_t request; /* answer: the method that it answers */
+    uint8_t retry;   /* of HTTP1_FIELD_RETRY: which one */
     struct http1_facts facts;
     char word[48]; /* the name, value or list member being read, folded to lower case */
 };
@@ -79,14 +81,19 @@ void http1_answer_begin(struct http1 *parser, enum http1_method method);
  */
 enum http1_event http1_feed(struct http1 *parser, const uint8_t *bytes, size_t length, size_t *taken);
 
+/*
+ * The body of the message under way is to be seen, or not any more: from then on http1_feed() stops before each stretch of
+ * it with HTTP1_BODY, its framing taken away. http1_take_body() then takes what there is of that stretch, at least one of
+ * the next `length` bytes (which is not 0), and says how many.
+ */
+void http1_want_body(struct http1 *parser, bool wanted);
+size_t http1_take_body(struct http1 *parser, size_t length);
+
 /* Are the next `length` bytes in the middle of a body, with more of it to come? Then they are taken, unread. */
 bool http1_pass(struct http1 *parser, size_t length);
 
 /* Between messages: none is under way (not even a 1xx), and it is not opaque. The next byte begins one. */
 bool http1_idle(const struct http1 *parser);
-
-/* It is opaque for want of a start line of HTTP/1, but that was one of another version (HTTP/2's preface is). */
-bool http1_other_version(const struct http1 *parser);
 
 /*
  * The connection ended in peace. Is nothing missing: idle, or in a body that ends so, or opaque (then nobody can tell)?
@@ -107,8 +114,4 @@ struct http1_pipeline {
 void http1_pipeline_push(struct http1_pipeline *pipeline, enum http1_method method);
 /* The oldest, taken away; HTTP1_GET if there is none (an answer nobody asked for, such as a 408 to an idle client). */
 enum http1_method http1_pipeline_pop(struct http1_pipeline *pipeline);
-
-/* An HTTP-date in any of its three forms (IMF-fixdate, RFC 850, asctime) to seconds since 1970. False: it is none. */
-bool http1_date(const char *text, size_t length, int64_t *seconds);
-
 #endif

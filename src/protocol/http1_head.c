@@ -119,48 +119,16 @@ static bool type_value(struct http1 *parser)
     return true;
 }
 
-/* Digits, maybe with a fraction (some providers send 0.5), rounded up; saturates at most. */
-static bool amount(const struct http1 *parser, uint64_t most, uint64_t *value)
+static bool coding_value(struct http1 *parser)
 {
-    uint64_t sum = 0;
-    bool fraction = false, more = false;
-
-    if (parser->length == 0 || word_cut(parser) || !is_digit((uint8_t)parser->word[0])) {
-        return false;
-    }
-    for (uint8_t i = 0; i < parser->length; i++) {
-        uint8_t byte = (uint8_t)parser->word[i];
-
-        if (byte == '.' && !fraction) {
-            fraction = true;
-        } else if (!is_digit(byte)) {
-            return false;
-        } else if (fraction) {
-            more = more || byte != '0';
-        } else {
-            sum = sum > (UINT64_MAX - 9) / 10 ? UINT64_MAX : sum * 10 + (uint64_t)(byte - '0');
-        }
-    }
-    sum = more && sum < UINT64_MAX ? sum + 1 : sum;
-    *value = sum < most ? sum : most;
+    /* What comes twice stays encoded. */
+    parser->facts.encoded = parser->facts.encoded || (parser->length > 0 && !http1_word_is(parser, "identity"));
     return true;
 }
 
 static bool retry_value(struct http1 *parser)
 {
-    uint64_t seconds = 0;
-
-    if (amount(parser, UINT32_MAX, &seconds)) {
-        parser->facts.retry_after = (uint32_t)seconds;
-    } else if (!word_cut(parser)) {
-        (void)http1_date(parser->word, parser->length, &parser->facts.retry_date);
-    }
-    return true;
-}
-
-static bool retry_ms_value(struct http1 *parser)
-{
-    (void)amount(parser, UINT64_MAX, &parser->facts.retry_after_ms);
+    retry_take(&parser->facts.retry, parser->retry, parser->word, word_cut(parser) ? 0 : parser->length);
     return true;
 }
 
@@ -184,8 +152,8 @@ static const struct field {
     [HTTP1_FIELD_ENCODING] = {NAME("transfer-encoding"), REQUESTS | ANSWERS, true, encoding_member},
     [HTTP1_FIELD_CONNECTION] = {NAME("connection"), REQUESTS | ANSWERS, true, connection_member},
     [HTTP1_FIELD_TYPE] = {NAME("content-type"), ANSWERS, false, type_value},
-    [HTTP1_FIELD_RETRY] = {NAME("retry-after"), ANSWERS, false, retry_value},
-    [HTTP1_FIELD_RETRY_MS] = {NAME("retry-after-ms"), ANSWERS, false, retry_ms_value},
+    [HTTP1_FIELD_CODING] = {NAME("content-encoding"), ANSWERS, false, coding_value},
+    [HTTP1_FIELD_RETRY] = {NAME(""), 0, false, retry_value},
 };
 
 static bool seen(const struct http1 *parser, enum http1_field field)
@@ -226,18 +194,27 @@ static bool is_name(const struct field *field, const uint8_t *name, size_t lengt
     return folded(name + (length - 8), 8) == folded(field->name + (length - 8), 8);
 }
 
-static void field_begin(struct http1 *parser, const uint8_t *name, size_t length)
+static enum http1_field find_field(struct http1 *parser, const uint8_t *name, size_t length)
 {
     uint8_t side = (parser->flags & HTTP1_F_ANSWER) != 0 ? ANSWERS : REQUESTS;
 
-    parser->field = HTTP1_FIELD_OTHER;
-    parser->length = 0;
-    for (size_t i = HTTP1_FIELD_HOST; i < sizeof fields / sizeof fields[0]; i++) {
+    for (unsigned i = HTTP1_FIELD_HOST; i < HTTP1_FIELD_RETRY; i++) {
         if ((fields[i].sides & side) != 0 && is_name(&fields[i], name, length)) {
-            parser->field = (uint8_t)i;
-            break;
+            return (enum http1_field)i;
         }
     }
+    /* Only where they are asked for: there are many of them, and nearly all answers are neither a 429 nor a 503. */
+    if (retry_status(parser->facts.status)) {
+        parser->retry = (uint8_t)retry_field((const char *)name, length);
+        return parser->retry != 0 ? HTTP1_FIELD_RETRY : HTTP1_FIELD_OTHER;
+    }
+    return HTTP1_FIELD_OTHER;
+}
+
+static void field_begin(struct http1 *parser, const uint8_t *name, size_t length)
+{
+    parser->field = (uint8_t)find_field(parser, name, length);
+    parser->length = 0;
     if (parser->field == HTTP1_FIELD_OTHER) {
         return;
     }
@@ -404,13 +381,6 @@ static void drop_repeated(struct http1 *parser)
     }
     if (seen_twice(parser, HTTP1_FIELD_TYPE)) {
         facts->event_stream = false;
-    }
-    if (seen_twice(parser, HTTP1_FIELD_RETRY)) {
-        facts->retry_after = 0;
-        facts->retry_date = 0;
-    }
-    if (seen_twice(parser, HTTP1_FIELD_RETRY_MS)) {
-        facts->retry_after_ms = 0;
     }
 }
 

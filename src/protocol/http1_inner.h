@@ -51,7 +51,7 @@ enum http1_flag {
     HTTP1_F_PORT = 512,      /* of a host: behind its colon */
     HTTP1_F_HOST_END = 1024, /* of a host: behind it, only blanks may follow */
     HTTP1_F_HOST_BAD = 2048, /* of a host: not a name */
-    HTTP1_F_OTHER = 4096     /* HTTP, but of another version */
+    HTTP1_F_WANTED = 4096    /* the body is to be seen */
 };
 /* What lasts from one message to the next. */
 #define HTTP1_F_LASTING HTTP1_F_ANSWER
@@ -64,8 +64,8 @@ enum http1_field {
     HTTP1_FIELD_ENCODING,
     HTTP1_FIELD_CONNECTION,
     HTTP1_FIELD_TYPE,
-    HTTP1_FIELD_RETRY,
-    HTTP1_FIELD_RETRY_MS,
+    HTTP1_FIELD_CODING, /* Content-Encoding */
+    HTTP1_FIELD_RETRY,  /* one of those that say when to come again */
     HTTP1_FIELD_NONE /* no line of this head was read yet */
 };
 
@@ -88,6 +88,9 @@ void http1_word_add(struct http1 *parser, uint8_t byte);
  * Takes as many bytes as can be taken at once; 0: look at them one by one. *event is what they tell.
  */
 size_t http1_stretch(struct http1 *parser, const uint8_t *bytes, size_t length, enum http1_event *event);
+
+/* Takes what there is of a body whose bytes are next. */
+size_t http1_body(struct http1 *parser, size_t length);
 
 /* A line ended, the status is known: what to tell. */
 enum http1_event http1_line_end(struct http1 *parser);

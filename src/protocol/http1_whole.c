@@ -130,8 +130,11 @@ static size_t take_status(struct http1 *parser, const uint8_t *bytes, size_t len
     return 13;
 }
 
-static size_t take_body(struct http1 *parser, size_t length)
+size_t http1_body(struct http1 *parser, size_t length)
 {
+    if (parser->state == HTTP1_S_UNTIL_CLOSE) {
+        return length;
+    }
     length = length < parser->left ? length : (size_t)parser->left;
     parser->left -= length;
     if (parser->left == 0) {
@@ -162,9 +165,12 @@ size_t http1_stretch(struct http1 *parser, const uint8_t *bytes, size_t length, 
         return take_rest(parser, bytes, length, event);
     case HTTP1_S_BODY:
     case HTTP1_S_CHUNK_DATA:
-        return take_body(parser, length);
     case HTTP1_S_UNTIL_CLOSE:
-        return length;
+        if ((parser->flags & HTTP1_F_WANTED) != 0) {
+            *event = HTTP1_BODY;
+            return 0;
+        }
+        return http1_body(parser, length);
     default:
         return 0;
     }

@@ -4,6 +4,7 @@
  */
 #include "track/call.h"
 #include "breaker/inflight.h"
+#include "real/real.h"
 #include "track/process.h"
 #include <errno.h>
 #include <string.h>
@@ -199,7 +200,25 @@ static void judge_429(const struct rules_settings *settings, struct breaker_end 
     }
 }
 
-void call_status(struct call *call, unsigned status, uint64_t retry_after)
+_Static_assert((int)RULES_PAUSE_RETRY_AFTER == (int)RETRY_BY_RETRY_AFTER &&
+                   (int)RULES_PAUSE_X_RATELIMIT == (int)RETRY_BY_X_RATELIMIT &&
+                   (int)RULES_PAUSE_RATELIMIT == (int)RETRY_BY_RATELIMIT &&
+                   (int)RULES_PAUSE_ANTHROPIC == (int)RETRY_BY_ANTHROPIC,
+               "what a rule believes is what the reader is asked for");
+
+/* Until when the provider asks to be left alone, ns; 0: it does not. */
+static uint64_t retry_at(const struct rules_settings *settings, const struct retry *retry)
+{
+    struct timespec now;
+    if (retry == NULL || retry->seen == 0) {
+        return 0;
+    }
+    real_clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    uint64_t wait = retry_after(retry, settings->pause_by, (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+    return wait != 0 ? process_now() + wait : 0;
+}
+
+void call_status(struct call *call, unsigned status, const struct retry *retry)
 {
     if (!mine(call)) {
         return;
@@ -212,9 +231,8 @@ void call_status(struct call *call, unsigned status, uint64_t retry_after)
         judge(settings, status, &end);
     }
     judge_time(call, &end);
-    bool believed = (settings->pause_by & RULES_PAUSE_RETRY_AFTER) != 0;
-    if (retry_after != 0 && believed && end.retry != BREAKER_RETRY_IGNORE) {
-        end.retry_at = process_now() + retry_after;
+    if (end.retry != BREAKER_RETRY_IGNORE) {
+        end.retry_at = retry_at(settings, retry);
     }
     call_end(call, &end);
 }

@@ -8,6 +8,7 @@
 #ifndef TRACK_CALL_H
 #define TRACK_CALL_H
 
+#include "protocol/retry.h"
 #include "track/provider.h"
 
 struct call {
@@ -38,8 +39,11 @@ void call_neutral(struct call *call);
 void call_failed(struct call *call, enum prebreak_kind kind);
 /* An answer came; too late by the provider's `slow`, and it counts as failed or is told, as the rule has it. */
 void call_ok(struct call *call);
-/* An HTTP status in the clear: ok, failed or neutral as the provider's rules have it. retry_after in ns from now, 0 none. */
-void call_status(struct call *call, unsigned status, uint64_t retry_after);
+/*
+ * An HTTP status in the clear: ok, failed or neutral as the provider's rules have it. retry: what its head says of when to
+ * come again; NULL: that is not known.
+ */
+void call_status(struct call *call, unsigned status, const struct retry *retry);
 /* Would call_status() make this one anything but ok? Then nothing after the status can change the outcome. */
 bool call_status_decides(const struct call *call, unsigned status);
 

@@ -169,27 +169,27 @@ static struct curl_facts gather(struct curl_handle *handle, CURL *easy, const st
     return facts;
 }
 
-/* When the provider asked to be left alone until; ns from now, 0 not at all. */
-static uint64_t retry_after(const struct curl_handle *handle, CURL *easy, unsigned status)
+/* When the provider asks to be called again, by the headers of the transfer's last answer. */
+static void gather_retry(const struct curl_handle *handle, CURL *easy, unsigned status, struct retry *retry)
 {
     struct curl_header *header;
-    uint64_t ms = 0;
+    const char *name;
 
-    if (status != 429 && status < 500) {
-        return 0;
+    retry_begin(retry);
+    if (!retry_status(status)) {
+        return;
     }
-    if (handle->api->easy_header != NULL &&
-        handle->api->easy_header(easy, "retry-after-ms", 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
-        const char *text = header->value;
-
-        for (; *text >= '0' && *text <= '9' && ms < UINT32_MAX; text++) {
-            ms = ms * 10 + (uint64_t)(*text - '0');
+    if (handle->api->easy_header == NULL) { /* before 7.84 */
+        retry_take_seconds(retry, get_offset(handle, easy, CURLINFO_RETRY_AFTER));
+        return;
+    }
+    for (unsigned field = 1; (name = retry_field_name(field)) != NULL; field++) {
+        if (handle->api->easy_header(easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+            for (size_t times = 0; times < header->amount && times < 2; times++) {
+                retry_take(retry, field, header->value, strlen(header->value));
+            }
         }
-        return ms * 1000000;
     }
-    uint64_t seconds = get_offset(handle, easy, CURLINFO_RETRY_AFTER);
-
-    return (seconds < UINT32_MAX ? seconds : UINT32_MAX) * UINT64_C(1000000000);
 }
 
 /* From the end of the request to the first byte of its answer. */
@@ -213,7 +213,10 @@ static void finish(struct curl_handle *handle, CURL *easy, const struct curl_tar
     }
     if (outcome.by_status ||
         (outcome.unless_status && facts.status != 0 && call_status_decides(&handle->call, facts.status))) {
-        call_status(&handle->call, facts.status, retry_after(handle, easy, facts.status));
+        struct retry retry;
+
+        gather_retry(handle, easy, facts.status, &retry);
+        call_status(&handle->call, facts.status, &retry);
     } else if (outcome.outcome == PREBREAK_OK) {
         call_ok(&handle->call);
     } else if (outcome.outcome == PREBREAK_FAILED) {

@@ -25,16 +25,6 @@ bool exchange_http1_wants_request(const struct exchange *exchange)
            (exchange->asked == 0 || exchange->http.pipeline.count + exchange->answering == 0);
 }
 
-/*
- * What began with a letter is not HTTP: a protocol of another name, whose turns can be told. HTTP of another version is not
- * among them: in HTTP/2 both sides speak by themselves.
- */
-static bool never_was(const struct exchange *exchange)
-{
-    return exchange->asked == 1 && exchange->completed == 0 && !exchange->answering && !exchange->server_first &&
-           exchange->http.pipeline.count == 0 && !http1_other_version(&exchange->http.request);
-}
-
 unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)
 {
     struct http1 *request = &exchange->http.request;
@@ -51,10 +41,11 @@ unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, si
             break;
         case HTTP1_HEAD_DONE:
             http1_pipeline_push(&exchange->http.pipeline, request->facts.method);
-            if (request->facts.host[0] != '\0' && !exchange->tunnel) {
+            if (request->facts.host[0] != '\0') {
                 return EXCHANGE_NAME;
             }
             break;
+        case HTTP1_BODY: /* of requests, nobody asks for it */
         case HTTP1_END:
             break;
         case HTTP1_MORE:
@@ -63,10 +54,6 @@ unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, si
             exchange->requests_lost = true;
             break;
         }
-    }
-    if (never_was(exchange)) {
-        exchange->protocol = EXCHANGE_OPAQUE;
-        exchange_note_written(exchange, *taken);
     }
     *taken = length;
     return EXCHANGE_NOTHING;
@@ -91,24 +78,21 @@ static unsigned answer_ends(struct exchange *exchange)
     return exchange->asked > 0 && !exchange->over ? news | EXCHANGE_NEXT : news;
 }
 
-/*
- * Behind a tunnel's head, or an upgrade's, is a conversation of its own, which is with whom the head named. An upgraded one
- * (a WebSocket) goes both ways at any time: nobody owes anybody an answer.
- */
-static bool is_tunnel(const struct exchange *exchange)
+/* The head is told, and whether its body is to be read. */
+static unsigned head_ends(struct exchange *exchange)
 {
-    const struct http1_facts *answer = &exchange->http.answer.facts;
-    bool connected = exchange->http.request.facts.method == HTTP1_CONNECT && answer->status / 100 == 2;
-    return exchange->head_told && (connected || answer->status == 101) && exchange->asked == 1 &&
-           !exchange->requests_lost && !exchange->server_first && http1_idle(&exchange->http.request);
+    const struct http1_facts *facts = &exchange->http.answer.facts;
+    exchange->head_told = true;
+    body_begin(&exchange->http.body, facts->status, facts->event_stream, facts->encoded);
+    http1_want_body(&exchange->http.answer, body_wants(&exchange->http.body));
+    return EXCHANGE_STATUS;
 }
 
-static unsigned tunnel(struct exchange *exchange)
+static unsigned body_news(struct exchange *exchange, const uint8_t *bytes, size_t length)
 {
-    exchange->duplex = exchange->http.answer.facts.status == 101;
-    exchange->protocol = EXCHANGE_UNKNOWN;
-    exchange->tunnel = true;
-    return exchange_answered(exchange);
+    unsigned news = body_feed(&exchange->http.body, bytes, length) * EXCHANGE_BODY;
+    http1_want_body(&exchange->http.answer, body_wants(&exchange->http.body));
+    return news;
 }
 
 unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)
@@ -131,16 +115,23 @@ unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes
         case HTTP1_BEGIN:
             break;
         case HTTP1_HEAD_DONE:
-            exchange->head_told = true;
-            return EXCHANGE_STATUS;
-        case HTTP1_END:
-            return answer_ends(exchange);
+            return head_ends(exchange);
+        case HTTP1_BODY: {
+            size_t length_of_it = http1_take_body(answer, length - *taken);
+            unsigned news = body_news(exchange, bytes + *taken, length_of_it);
+            *taken += length_of_it;
+            if (news != EXCHANGE_NOTHING) {
+                return news;
+            }
+            break;
+        }
+        case HTTP1_END: {
+            unsigned news = exchange_body_ended(exchange);
+            return news | answer_ends(exchange);
+        }
         case HTTP1_MORE:
             return EXCHANGE_NOTHING;
         case HTTP1_OPAQUE:
-            if (is_tunnel(exchange)) {
-                return tunnel(exchange);
-            }
             *taken = length;
             return exchange_answered_and_over(exchange);
         }

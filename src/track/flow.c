@@ -331,8 +331,7 @@ void flow_not_established(struct flow *flow, int error, bool at_once)
 static bool was_stale(const struct flow *flow)
 {
     const struct exchange *exchange = &flow->exchange;
-    bool upgrading = exchange->protocol == EXCHANGE_TLS && !exchange->secured; /* STARTTLS: it was not idle */
-    return exchange->completed > 0 && !exchange->answering && !upgrading && process_now() - flow->began < STALE_NS;
+    return exchange->completed > 0 && !exchange->answering && process_now() - flow->began < STALE_NS;
 }
 
 /*
@@ -407,13 +406,13 @@ void flow_at_end(struct flow *flow, int fd)
         break;
     case EXCHANGE_END_COMPLETE: {
         const struct http1_facts *facts = exchange_answer(&flow->exchange);
-        call_status(&flow->call, facts != NULL ? facts->status : 200, 0);
+        call_status(&flow->call, facts != NULL ? facts->status : 200, facts != NULL ? &facts->retry : NULL);
         flow_lost(flow);
         break;
     }
     case EXCHANGE_END_CUT:
-        if ((flow->finished_out && !exchange_answer(&flow->exchange)) || flow->exchange.duplex) {
-            flow_lost(flow); /* we said goodbye, and so did the peer; or nothing was owed */
+        if (flow->finished_out && !exchange_answer(&flow->exchange)) {
+            flow_lost(flow); /* we said goodbye, and so did the peer */
         } else {
             flow_broken(flow, fd, ECONNRESET);
         }
@@ -461,9 +460,6 @@ static bool awaited(const struct flow *flow)
     if (flow->exchange.answering) {
         return flow->drained;
     }
-    if (flow->exchange.duplex) {
-        return false;
-    }
     bool owed = flow->exchange.protocol == EXCHANGE_HTTP1 || flow->exchange.protocol == EXCHANGE_TLS;
     return owed || flow->receiving ||
            __atomic_load_n(&flow->call.provider->breaker.words->answered, __ATOMIC_RELAXED) != 0;
@@ -491,7 +487,7 @@ static void give_up_open(struct flow *flow, uint64_t silence)
     } else if (silence >= HEDGE_NS && awaited(flow)) {
         flow_fail(flow, PREBREAK_KIND_TIMEOUT);
     } else if (answered_enough(flow)) {
-        call_status(&flow->call, exchange_answer(&flow->exchange)->status, 0);
+        call_status(&flow->call, exchange_answer(&flow->exchange)->status, NULL);
     }
 }
 

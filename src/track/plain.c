@@ -78,12 +78,10 @@ void plain_ask(uint64_t mark, const void *bytes, size_t length)
     errno = saved;
 }
 
-/* The client waits for an answer that it is owed. */
+/* The client waits for an answer. */
 static void wake(struct flow *flow)
 {
-    if (!exchange_owed(&flow->exchange)) {
-        call_rest(&flow->call);
-    } else if (flow->call.ticket.word == 0) {
+    if (flow->call.ticket.word == 0 && exchange_waiting(&flow->exchange)) {
         call_wake(&flow->call);
     }
 }

@@ -2,6 +2,7 @@
  * HTTP/1: the first byte says whose bytes follow (bit 0: answers; bits 1 and 2: to which method). Whatever they are,
  * they mean the same whole and byte by byte, and no fact is one that the header rules out.
  */
+#include "protocol/date.h"
 #include "protocol/http1.h"
 
 #include <stdlib.h>
@@ -100,6 +101,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     int64_t seconds = -1;
 
-    must(http1_date((const char *)data, size, &seconds) == (seconds >= 0));
+    must(date_http((const char *)data, size, &seconds) == (seconds >= 0));
     return 0;
 }

@@ -39,14 +39,11 @@ static void tell_head(struct trace *trace, const struct http1_facts *facts, bool
     if (answer) {
         tell(trace, " head[%u%s%s%s", facts->status, facts->keep_alive ? " keep" : "",
              facts->until_close ? " until-close" : "", facts->event_stream ? " stream" : "");
-        if (facts->retry_after != 0) {
-            tell(trace, " retry=%" PRIu32, facts->retry_after);
+        if (facts->encoded) {
+            tell(trace, " encoded");
         }
-        if (facts->retry_date != 0) {
-            tell(trace, " date=%" PRId64, facts->retry_date);
-        }
-        if (facts->retry_after_ms != 0) {
-            tell(trace, " ms=%" PRIu64, facts->retry_after_ms);
+        if (retry_after(&facts->retry, RETRY_BY_ALL, 0) != 0) {
+            tell(trace, " retry=%" PRIu64 "ms", retry_after(&facts->retry, RETRY_BY_ALL, 0) / 1000000);
         }
     } else {
         tell(trace, " head[%s %s%s:%u%s", methods[facts->method], facts->absolute ? "abs " : "", facts->host,
@@ -80,6 +77,9 @@ static bool feed(struct http1 *parser, bool answer, const char *bytes, size_t le
             break;
         case HTTP1_END:
             tell(trace, " end@%zu", trace->offset);
+            break;
+        case HTTP1_BODY:
+            ck_abort_msg("nobody asked for it");
             break;
         case HTTP1_OPAQUE:
             tell(trace, " opaque");

@@ -1,4 +1,5 @@
 #include "http1_trace.h"
+#include "protocol/date.h"
 
 /* ---- beside the bytes ----------------------------------------------------------------------------------------- */
 
@@ -9,7 +10,7 @@ START_TEST(facts_of_one_message_do_not_leak_into_the_next)
         "Content-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
     check_vector(ANSWER, HTTP1_GET, bytes, sizeof bytes - 1,
-                 " begin@13 head[429 keep stream retry=5 ms=9]@106 end@106 begin@119 head[200 keep]@144 end@144");
+                 " begin@13 head[429 keep stream retry=9ms]@106 end@106 begin@119 head[200 keep]@144 end@144");
     check_vector(REQUEST, HTTP1_GET, "GET http://a/ HTTP/1.0\r\n\r\nPOST / HTTP/1.1\r\n\r\n", 45,
                  " begin@0 head[GET abs a:80]@26 end@26 begin@26 head[OTHER :0 keep]@45 end@45");
 }
@@ -136,12 +137,12 @@ START_TEST(dates_are_read_in_three_forms_and_no_other)
     };
     for (size_t i = 0; i < COUNT(dates); i++) {
         int64_t seconds = -1;
-        bool good = http1_date(dates[i].text, strlen(dates[i].text), &seconds);
+        bool good = date_http(dates[i].text, strlen(dates[i].text), &seconds);
 
         ck_assert_msg(seconds == dates[i].seconds && good == (dates[i].seconds >= 0), "%s: %" PRId64, dates[i].text,
                       seconds);
         for (size_t cut = 0; good && cut < strlen(dates[i].text); cut++) {
-            ck_assert_msg(!http1_date(dates[i].text, cut, &seconds), "%.*s", (int)cut, dates[i].text);
+            ck_assert_msg(!date_http(dates[i].text, cut, &seconds), "%.*s", (int)cut, dates[i].text);
         }
     }
 }

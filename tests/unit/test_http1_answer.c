@@ -145,7 +145,7 @@ START_TEST(answer_of_doubtful_framing_tells_its_status_and_ends_opaque)
         char answer[300], expected[100];
         int length = snprintf(answer, sizeof answer, "HTTP/1.1 503 X\r\nRetry-After: 7\r\n%s\r\n\r\n", lines[i]);
 
-        snprintf(expected, sizeof expected, " begin@13 head[503 retry=7]@%d opaque", length);
+        snprintf(expected, sizeof expected, " begin@13 head[503 retry=7000ms]@%d opaque", length);
         check_vector(ANSWER, HTTP1_GET, answer, (size_t)length, expected);
         check_vector(ANSWER, HTTP1_HEAD, answer, (size_t)length, expected);
     }
@@ -178,40 +178,134 @@ START_TEST(event_streams_are_told_by_their_type)
 }
 END_TEST
 
-START_TEST(retry_headers_are_read_in_every_form)
+START_TEST(encoded_bodies_are_told)
 {
     static const struct vector lines[] = {
-        {"Retry-After: 120", " retry=120"},
-        {"Retry-After: 0", ""},
-        {"retry-after:\t1.0 ", " retry=1"},
-        {"Retry-After: 0.2", " retry=1"},
-        {"Retry-After: 4294967295", " retry=4294967295"},
-        {"Retry-After: 99999999999999999999999", " retry=4294967295"},
-        {"Retry-After: -5", ""},
-        {"Retry-After: 5s", ""},
-        {"Retry-After: 1.2.3", ""},
-        {"Retry-After:", ""},
-        {"Retry-After: 5\r\nRetry-After: 9", ""},
-        {"Retry-After: 5\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT", ""},
-        {"Retry-After: 000000000000000000000000000000000000000000000000000005", ""},
-        {"Retry-After: Sun, 06 Nov 1994 08:49:37 GMT", " date=784111777"},
-        {"Retry-After: Sunday, 06-Nov-94 08:49:37 GMT", " date=784111777"},
-        {"Retry-After: Sun Nov  6 08:49:37 1994", " date=784111777"},
-        {"Retry-After: Tue, 29 Feb 2028 23:59:60 GMT", " date=1835481600"},
-        {"Retry-After: Sun, 06 Nov 1994 08:49:37 CET", ""},
-        {"retry-after-ms: 1500", " ms=1500"},
-        {"Retry-After-Ms: 1500.5\r\nRetry-After: 2", " retry=2 ms=1501"},
-        {"retry-after-ms: 1\r\nretry-after-ms: 1", ""},
-        {"retry-after-ms: soon", ""},
-        {"Retry-After-: 5", ""},
+        {"Content-Encoding: gzip", " encoded"},
+        {"content-encoding:  BR ", " encoded"},
+        {"Content-Encoding: identity", ""},
+        {"Content-Encoding:", ""},
+        {"Content-Encoding: gzip\r\nContent-Encoding: identity", " encoded"},
+        {"Content-Encoding: identity\r\nContent-Encoding: gzip", " encoded"},
+        {"Content-Encoding: identity, gzip", " encoded"},
+        {"Accept-Encoding: gzip", ""},
     };
     for (size_t i = 0; i < COUNT(lines); i++) {
         char answer[300], expected[100];
         int length =
-            snprintf(answer, sizeof answer, "HTTP/1.1 429 No\r\n%s\r\nContent-Length: 0\r\n\r\n", lines[i].bytes);
+            snprintf(answer, sizeof answer, "HTTP/1.1 200 OK\r\n%s\r\nContent-Length: 0\r\n\r\n", lines[i].bytes);
 
-        snprintf(expected, sizeof expected, " begin@13 head[429 keep%s]@%d end@%d", lines[i].expected, length, length);
+        snprintf(expected, sizeof expected, " begin@13 head[200 keep%s]@%d end@%d", lines[i].expected, length, length);
         check_vector(ANSWER, HTTP1_GET, answer, (size_t)length, expected);
+    }
+}
+END_TEST
+
+/* What they mean is tested in test_retry.c. */
+START_TEST(when_to_come_again_is_read_of_those_that_may_say_so)
+{
+    static const struct vector lines[] = {
+        {"429 No\r\nRetry-After: 120", " retry=120000ms"},
+        {"503 No\r\nRetry-After: 120", " retry=120000ms"},
+        {"429 No\r\nretry-after-ms: 1500\r\nRetry-After: 2", " retry=1500ms"},
+        {"429 No\r\nX-RateLimit-Reset-Tokens: 6m0s\r\nx-ratelimit-reset-requests:\t17ms ", " retry=17ms"},
+        {"429 No\r\nanthropic-ratelimit-output-tokens-remaining: 0\r\nratelimit-reset: 5", " retry=5000ms"},
+        {"429 No\r\nRetry-After: 5\r\nRetry-After: 9", ""},
+        {"429 No\r\nRetry-After: 000000000000000000000000000000000000000000000000000005", ""},
+        {"429 No\r\nRetry-After-: 5", ""},
+        {"200 OK\r\nRetry-After: 120", ""},
+        {"500 No\r\nRetry-After: 120", ""},
+    };
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        char answer[300], expected[100];
+        int length = snprintf(answer, sizeof answer, "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", lines[i].bytes);
+
+        snprintf(expected, sizeof expected, " begin@13 head[%.3s keep%s]@%d end@%d", lines[i].bytes, lines[i].expected,
+                 length, length);
+        check_vector(ANSWER, HTTP1_GET, answer, (size_t)length, expected);
+    }
+}
+END_TEST
+
+/* ---- bodies ------------------------------------------------------------------------------------------------------- */
+
+/* What is handed out of the body of an answer that comes in pieces of this size, up to `most` bytes of it. */
+static void body_of(const char *answer, size_t piece, size_t most, char *body, char *end)
+{
+    struct http1 parser;
+    size_t at = 0, length = strlen(answer), got = 0;
+
+    memset(&parser, 0xff, sizeof parser);
+    http1_answer_begin(&parser, HTTP1_GET);
+    strcpy(end, "");
+    while (at < length) {
+        size_t next = piece < length - at ? piece : length - at, taken;
+        enum http1_event event;
+
+        do {
+            event = http1_feed(&parser, (const uint8_t *)answer + at, next, &taken);
+            at += taken;
+            next -= taken;
+            if (event == HTTP1_HEAD_DONE) {
+                http1_want_body(&parser, true);
+            } else if (event == HTTP1_BODY) {
+                ck_assert_msg(!http1_pass(&parser, 1), "it is to be seen");
+                taken = http1_take_body(&parser, next);
+                ck_assert_msg(taken > 0 && taken <= next, "%zu of %zu", taken, next);
+                memcpy(body + got, answer + at, taken);
+                got += taken;
+                at += taken;
+                next -= taken;
+                http1_want_body(&parser, got < most);
+            } else if (event == HTTP1_END) {
+                strcpy(end, "end");
+            } else if (event == HTTP1_OPAQUE) {
+                strcpy(end, "opaque");
+                at += next;
+            }
+        } while (event != HTTP1_MORE && event != HTTP1_OPAQUE);
+    }
+    body[got] = '\0';
+}
+
+START_TEST(a_body_that_is_wanted_is_handed_out_without_its_framing)
+{
+    static const struct {
+        const char *answer, *body, *end;
+    } rows[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello", "end"},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "", "end"},
+        {"HTTP/1.1 200 OK\r\n\r\nhello\r\n", "hello\r\n", ""},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n6 \r\n world\r\n0\r\nX: y\r\n\r\n",
+         "hello world", "end"},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nx", "hello", "opaque"},
+        {"HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello", "end"},
+        {"HTTP/1.1 204 OK\r\n\r\n", "", "end"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        for (size_t piece = 1; piece <= strlen(rows[i].answer); piece++) {
+            char body[200], end[8];
+
+            body_of(rows[i].answer, piece, SIZE_MAX, body, end);
+            ck_assert_str_eq(body, rows[i].body);
+            ck_assert_str_eq(end, rows[i].end);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_body_that_is_not_wanted_any_more_ends_all_the_same)
+{
+    static const char answer[] =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n";
+
+    for (size_t piece = 1; piece <= strlen(answer); piece++) {
+        char body[200], end[8];
+
+        body_of(answer, piece, 3, body, end);
+        ck_assert_int_eq(strncmp(body, "hel", 3), 0);
+        ck_assert_uint_lt(strlen(body), strlen("hello w"));
+        ck_assert_str_eq(end, "end");
     }
 }
 END_TEST
@@ -227,7 +321,10 @@ int main(void)
         what_is_no_answer_is_opaque,
         answer_of_doubtful_framing_tells_its_status_and_ends_opaque,
         event_streams_are_told_by_their_type,
-        retry_headers_are_read_in_every_form,
+        encoded_bodies_are_told,
+        when_to_come_again_is_read_of_those_that_may_say_so,
+        a_body_that_is_wanted_is_handed_out_without_its_framing,
+        a_body_that_is_not_wanted_any_more_ends_all_the_same,
     };
     Suite *suite = suite_create("http1 answers");
     TCase *tcase = tcase_create("http1 answers");

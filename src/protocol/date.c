@@ -1,17 +1,18 @@
-#include "protocol/http1.h"
+#include "protocol/date.h"
 
 #include <string.h>
 
 /*
- * The three forms of RFC 9110 section 5.6.7, as patterns:
+ * The three forms of RFC 9110 section 5.6.7, as patterns (and RFC 3339's begins with one):
  *   w  a day of the week in three letters      W  in full
- *   m  a month in three letters                y  two digits of a year     Y  four digits
+ *   m  a month in three letters                n  a month in two digits
+ *   y  two digits of a year                    Y  four digits
  *   d  day, two digits                         e  day, a blank may be its first digit
  *   t  HH:MM:SS                                z  GMT
  * and anything else for itself.
  * Letters are compared without case: header values come folded.
  */
-static const char *const forms[] = {"w, d m Y t z", "W, d-m-y t z", "w m e t Y"};
+static const char *const http_forms[] = {"w, d m Y t z", "W, d-m-y t z", "w m e t Y"};
 
 static const char *const weekdays[] = {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"};
 static const char *const months[] = {"jan", "feb", "mar", "apr", "may", "jun",
@@ -108,6 +109,9 @@ static bool take_form(struct date *date, const char *form)
         case 'm':
             good = take_month(date);
             break;
+        case 'n':
+            good = take_number(date, 2, &date->month);
+            break;
         case 'y':
             good = take_short_year(date);
             break;
@@ -128,7 +132,7 @@ static bool take_form(struct date *date, const char *form)
             good = take(date, form, 1);
         }
     }
-    return good && date->text == date->end;
+    return good;
 }
 
 static bool is_leap(int year)
@@ -139,6 +143,9 @@ static bool is_leap(int year)
 static bool in_range(const struct date *date)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (date->month < 1 || date->month > 12) {
+        return false;
+    }
     int last = days[date->month - 1] + (date->month == 2 && is_leap(date->year) ? 1 : 0);
 
     return date->year >= 1970 && date->day >= 1 && date->day <= last && date->hour < 24 && date->minute < 60 &&
@@ -154,16 +161,72 @@ static int64_t days_since_epoch(int year, int month, int day)
     return y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 1 - 719468;
 }
 
-bool http1_date(const char *text, size_t length, int64_t *seconds)
+static int64_t seconds_of(const struct date *date)
 {
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+    return days_since_epoch(date->year, date->month, date->day) * 86400 + date->hour * 3600 + date->minute * 60 +
+           date->second;
+}
+
+bool date_http(const char *text, size_t length, int64_t *seconds)
+{
+    for (size_t i = 0; i < sizeof http_forms / sizeof http_forms[0]; i++) {
         struct date date = {.text = text, .end = text + length};
 
-        if (take_form(&date, forms[i]) && in_range(&date)) {
-            *seconds = days_since_epoch(date.year, date.month, date.day) * 86400 + date.hour * 3600 + date.minute * 60 +
-                       date.second;
+        if (take_form(&date, http_forms[i]) && date.text == date.end && in_range(&date)) {
+            *seconds = seconds_of(&date);
             return true;
         }
     }
     return false;
+}
+
+/* ".5": a fraction of a second, of as many digits as there are. None is none. */
+static bool take_fraction(struct date *date, uint32_t *ms)
+{
+    uint32_t unit = 100;
+    bool more = false;
+
+    *ms = 0;
+    if (!take(date, ".", 1)) {
+        return true;
+    }
+    const char *begin = date->text;
+
+    for (; date->text < date->end && *date->text >= '0' && *date->text <= '9'; date->text++, unit /= 10) {
+        *ms += (uint32_t)(*date->text - '0') * unit;
+        more = more || (unit == 0 && *date->text != '0');
+    }
+    *ms += more ? 1 : 0;
+    return date->text > begin;
+}
+
+/* "Z", or how far the clock it was read from is ahead of UTC: *seconds. */
+static bool take_offset(struct date *date, int *seconds)
+{
+    int hours, minutes;
+    bool ahead = take(date, "+", 1);
+
+    *seconds = 0;
+    if (!ahead && take(date, "z", 1)) {
+        return true;
+    }
+    if ((!ahead && !take(date, "-", 1)) || !take_number(date, 2, &hours) || !take(date, ":", 1) ||
+        !take_number(date, 2, &minutes) || hours > 23 || minutes > 59) {
+        return false;
+    }
+    *seconds = (ahead ? 1 : -1) * (hours * 3600 + minutes * 60);
+    return true;
+}
+
+bool date_rfc3339(const char *text, size_t length, int64_t *seconds, uint32_t *ms)
+{
+    struct date date = {.text = text, .end = text + length};
+    int offset;
+
+    if (!take_form(&date, "Y-n-d") || !(take(&date, "t", 1) || take(&date, " ", 1)) || !take_time(&date) ||
+        !take_fraction(&date, ms) || !take_offset(&date, &offset) || date.text != date.end || !in_range(&date)) {
+        return false;
+    }
+    *seconds = seconds_of(&date) - offset;
+    return true;
 }
