@@ -162,6 +162,9 @@ struct breaker_view {
 };
 void breaker_view(const struct breaker *b, uint64_t now, enum prebreak_phase hold, struct breaker_view *view);
 
+/* How often each change of phase was told, [from][to]. */
+void breaker_transitions(const struct breaker *b, uint64_t transitions[PREBREAK_PHASES][PREBREAK_PHASES]);
+
 /* Limits of settings: rules complain beyond them. Durations that may be off may be 0. */
 #define BREAKER_TIME_MIN  UINT64_C(1000000)        /* ns, of any duration */
 #define BREAKER_TIME_MAX  UINT64_C(86400000000000) /* ns: a day */

@@ -46,6 +46,15 @@ static double drop_shown(const struct turn *turn, enum prebreak_phase phase)
     return phase == PREBREAK_HELD_CLOSED ? 0 : (double)turn->drop / DROP_ALL;
 }
 
+void breaker_transitions(const struct breaker *b, uint64_t transitions[PREBREAK_PHASES][PREBREAK_PHASES])
+{
+    for (unsigned from = 0; from < PREBREAK_PHASES; from++) {
+        for (unsigned to = 0; to < PREBREAK_PHASES; to++) {
+            transitions[from][to] = word_load(&b->words->transitions[from][to]);
+        }
+    }
+}
+
 void breaker_first_bytes(const struct breaker *b, struct breaker_first_bytes *first_bytes)
 {
     for (unsigned i = 0; i < PREBREAK_HISTOGRAM; i++) {

@@ -26,6 +26,7 @@ cli_command command_reset;
 cli_command command_events;
 cli_command command_state;
 cli_command command_explain;
+cli_command command_metrics;
 cli_command command_simulate;
 
 /* Does --help or -h stand among the arguments? For subcommands that take no other program's. */

@@ -28,6 +28,7 @@ static const struct {
     {"release", command_release, true, "end a hold"},
     {"reset", command_reset, true, "let a provider's breaker begin anew, closed"},
     {"mode", command_mode, true, "enforce, observe or off, for all processes at once"},
+    {"metrics", command_metrics, true, "every count for Prometheus, or for node_exporter's text files"},
     {"state", command_state, true, "where the shared region is, whether it is sound, how full"},
     {"simulate", command_simulate, false, "step the breaker through trouble, show what each policy makes of it"},
 };

@@ -31,6 +31,11 @@ void http1_answer_begin(struct http1 *parser, enum http1_method method)
     parser->request = (uint8_t)method;
 }
 
+bool http1_other_version(const struct http1 *parser)
+{
+    return (parser->flags & HTTP1_F_OTHER) != 0;
+}
+
 bool http1_idle(const struct http1 *parser)
 {
     return parser->state == HTTP1_S_START && (parser->flags & HTTP1_F_INTERIM) == 0;

@@ -95,6 +95,9 @@ bool http1_pass(struct http1 *parser, size_t length);
 /* Between messages: none is under way (not even a 1xx), and it is not opaque. The next byte begins one. */
 bool http1_idle(const struct http1 *parser);
 
+/* It is opaque for want of a start line of HTTP/1, but that was one of another version (HTTP/2's preface is). */
+bool http1_other_version(const struct http1 *parser);
+
 /*
  * The connection ended in peace. Is nothing missing: idle, or in a body that ends so, or opaque (then nobody can tell)?
  * False: a message was cut short.

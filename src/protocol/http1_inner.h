@@ -51,7 +51,8 @@ enum http1_flag {
     HTTP1_F_PORT = 512,      /* of a host: behind its colon */
     HTTP1_F_HOST_END = 1024, /* of a host: behind it, only blanks may follow */
     HTTP1_F_HOST_BAD = 2048, /* of a host: not a name */
-    HTTP1_F_WANTED = 4096    /* the body is to be seen */
+    HTTP1_F_WANTED = 4096,   /* the body is to be seen */
+    HTTP1_F_OTHER = 8192     /* HTTP, but of another version */
 };
 /* What lasts from one message to the next. */
 #define HTTP1_F_LASTING HTTP1_F_ANSWER

@@ -125,7 +125,11 @@ static enum http1_state version_feed(struct http1 *parser, uint8_t byte)
     static const char version[] = "HTTP/1.";
 
     if (parser->length < sizeof version - 1) {
-        return byte == (uint8_t)version[parser->length++] ? HTTP1_S_VERSION : HTTP1_S_OPAQUE;
+        if (byte == (uint8_t)version[parser->length++]) {
+            return HTTP1_S_VERSION;
+        }
+        parser->flags |= parser->length > sizeof "HTTP/" - 1 ? HTTP1_F_OTHER : 0;
+        return HTTP1_S_OPAQUE;
     }
     if (byte < '0' || byte > '9') {
         return HTTP1_S_OPAQUE;

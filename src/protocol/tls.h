@@ -15,6 +15,8 @@
 #define TLS_NAME   254
 #define TLS_RANDOM 32
 
+#define TLS_FIRST_BYTE 0x16 /* of a ClientHello's record */
+
 /* ---- hellos --------------------------------------------------------------------------------------------------- */
 
 /* Walks one hello message, of either side, byte by byte. The parser's own, but for what it found. */
@@ -58,7 +60,8 @@ bool tls_hello_feed(struct tls_hello *hello, const uint8_t *bytes, size_t length
  * Records of one connection, both directions from the first byte on: what is a request turn, what is an answer, what is
  * housekeeping. Only application data (0x17) counts; server records before the client's first 0x17 are its handshake.
  * In TLS 1.3 the client's first 0x17 (its Finished) is skipped, and the server's leading run of equal-length ones after
- * it may be session tickets; an alert is 0x17 there too, told by its length.
+ * it may be session tickets: one may be an answer as well, two of a length are tickets. Alerts and the client's key
+ * updates are 0x17 there too, told by their lengths.
  */
 enum tls_sight {
     TLS_NOTHING = 0,
@@ -68,7 +71,8 @@ enum tls_sight {
     TLS_ALERT = 8,     /* the server broke the handshake off */
     TLS_REJECTED = 16, /* the client broke the handshake off: a certificate that it does not trust */
     TLS_SECURED = 32,  /* the client finished its handshake or sent data: the handshake is over as far as can be seen */
-    TLS_STRANGE = 64   /* not TLS after all, for good */
+    TLS_STRANGE = 64,  /* not TLS after all, for good */
+    TLS_TICKETS = 128  /* of the server's: what may have been answers were tickets */
 };
 
 /* The parser's own. */
@@ -86,6 +90,9 @@ struct tls_records {
     /* the parser's own */
     bool client_data;  /* the client's first 0x17 was seen */
     bool early;        /* it came before the server said a word: early data, the server's part cannot be told apart */
+    bool requested;    /* the client has sent data of its own */
+    bool run_after;    /* some of the server's leading run came after that */
+    bool run_mixed;    /* and the client has sent more since: as if it had been answered */
     bool run_over;     /* the server's leading run has ended */
     bool server_hello; /* was read to its end, or given up */
     bool finished;     /* so was its Finished, of TLS 1.3 */
@@ -100,6 +107,12 @@ void tls_records_begin(struct tls_records *records);
 
 /* Bytes in one direction; returns the union of what was seen in them (enum tls_sight). */
 unsigned tls_records_feed(struct tls_records *records, bool from_client, const uint8_t *bytes, size_t length);
+
+/* Are the next `length` bytes in the middle of a record of application data? Then they are taken, unread. */
+bool tls_records_pass(struct tls_records *records, bool from_client, size_t length);
+
+/* The client went on as if it had been answered: no tickets can come any more. */
+void tls_records_went_on(struct tls_records *records);
 
 /* ---- HTTP/2 --------------------------------------------------------------------------------------------------- */
 

@@ -7,7 +7,13 @@
 
 #include "protocol/tls.h"
 
-enum tls_type { TLS_CHANGE_CIPHER = 20, TLS_ALERTS = 21, TLS_HANDSHAKE = 22, TLS_DATA = 23, TLS_HEARTBEAT = 24 };
+enum tls_type {
+    TLS_CHANGE_CIPHER = 20,
+    TLS_ALERTS = 21,
+    TLS_HANDSHAKE = TLS_FIRST_BYTE,
+    TLS_DATA = 23,
+    TLS_HEARTBEAT = 24
+};
 
 /* A record's plaintext is at most this long, its ciphertext (of TLS 1.2) at most that. */
 #define TLS_PLAIN_MAX  (1u << 14)

@@ -9,7 +9,9 @@
  */
 #define HIDDEN       17
 #define ALERT_LENGTH (2 + HIDDEN)
-#define TICKET_MIN   (18 + HIDDEN)
+/* One byte behind a header of four. The server's is not told from an answer as short as that, which is more likely. */
+#define KEY_UPDATE_LENGTH (4 + 1 + HIDDEN)
+#define TICKET_MIN        (18 + HIDDEN)
 /* One that carries a chain of client certificates has some KiB. */
 #define TICKET_MAX 8192
 /* A Finished has a header of four and a hash, SHA-256 or SHA-384. */
@@ -41,8 +43,16 @@ static unsigned client_data13(struct tls_records *records, uint16_t length)
         records->finished = true;
         return first ? TLS_SECURED : TLS_NOTHING;
     }
+    if (records->finished && length == KEY_UPDATE_LENGTH) {
+        return TLS_NOTHING;
+    }
     records->front += records->front <= FRONT_MAX ? 1 : 0;
-    return first ? TLS_SECURED : TLS_REQUEST;
+    if (first) {
+        return TLS_SECURED;
+    }
+    records->requested = true;
+    records->run_mixed = records->run_after;
+    return TLS_REQUEST;
 }
 
 static unsigned client_data(struct tls_records *records, uint16_t length)
@@ -69,7 +79,8 @@ static unsigned ticket_or_answer(struct tls_records *records, uint16_t length)
         (records->run == 0 || length == records->ticket)) {
         records->run++;
         records->ticket = length;
-        return TLS_MAYBE;
+        records->run_after = records->requested;
+        return records->run > 1 && !records->run_mixed ? TLS_TICKETS : TLS_MAYBE;
     }
     records->run_over = true;
     return TLS_ANSWER;
@@ -234,6 +245,23 @@ unsigned tls_records_feed(struct tls_records *records, bool from_client, const u
         }
     }
     return records->strange ? sights | TLS_STRANGE : sights;
+}
+
+bool tls_records_pass(struct tls_records *records, bool from_client, size_t length)
+{
+    struct tls_direction *direction = from_client ? &records->client : &records->server;
+
+    if (records->strange || direction->have != sizeof direction->header || direction->header[0] != TLS_DATA ||
+        length >= direction->left) {
+        return false;
+    }
+    direction->left = (uint16_t)(direction->left - length);
+    return true;
+}
+
+void tls_records_went_on(struct tls_records *records)
+{
+    records->run_over = true;
 }
 
 /* ---- HTTP/2 --------------------------------------------------------------------------------------------------- */

@@ -72,6 +72,7 @@ static bool take_provider(struct state *state, int slot, const char *name, struc
     apply_hold(snapshot, provider);
     breaker_view(&breaker, snapshot->now, provider->hold, &provider->view);
     breaker_first_bytes(&breaker, &provider->first_bytes);
+    breaker_transitions(&breaker, provider->transitions);
     const struct breaker_view *view = &provider->view;
     provider->calls = view->outcome[PREBREAK_OK] + view->outcome[PREBREAK_FAILED] + view->outcome[PREBREAK_NEUTRAL] +
                       view->total_refused + view->inflight;

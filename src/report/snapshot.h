@@ -19,6 +19,7 @@ struct snapshot_provider {
     struct prebreak_settings settings;
     struct breaker_view view;
     struct breaker_first_bytes first_bytes;
+    uint64_t transitions[PREBREAK_PHASES][PREBREAK_PHASES]; /* [from][to] */
 };
 
 /* A held name. */

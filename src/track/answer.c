@@ -38,6 +38,9 @@ void flow_answer(struct flow *flow, unsigned news)
     if ((news & EXCHANGE_MAYBE) != 0) {
         call_rest(&flow->call); /* if it was, then nothing is awaited any more */
     }
+    if ((news & EXCHANGE_NOT_YET) != 0) {
+        call_wake(&flow->call);
+    }
     if ((news & EXCHANGE_BROKEN_OFF) != 0) {
         flow_fail(flow, PREBREAK_KIND_TLS);
     }

@@ -15,7 +15,7 @@ void exchange_begin(struct exchange *exchange)
 /* By the first byte of the client's: a handshake record, a letter (HTTP, until its parser says otherwise), or neither. */
 static void recognise(struct exchange *exchange, uint8_t first)
 {
-    if (first == 0x16) {
+    if (first == TLS_FIRST_BYTE) {
         exchange_tls_begin(exchange);
     } else if (first >= 'A' && first <= 'Z') {
         exchange_http1_begin(exchange);
@@ -29,7 +29,14 @@ static void recognise(struct exchange *exchange, uint8_t first)
 unsigned exchange_request_begins(struct exchange *exchange)
 {
     exchange->asked++;
+    exchange->written = 0;
     return exchange->asked > 1 ? EXCHANGE_NOTHING : EXCHANGE_REQUEST;
+}
+
+void exchange_note_written(struct exchange *exchange, size_t length)
+{
+    size_t sum = exchange->written + length;
+    exchange->written = sum < UINT16_MAX ? (uint16_t)sum : UINT16_MAX;
 }
 
 unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)
@@ -50,7 +57,7 @@ unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t l
     case EXCHANGE_TLS:
         return length > 0 ? exchange_tls_sent(exchange, bytes, length) : EXCHANGE_NOTHING;
     default:
-        return exchange_opaque_sent(exchange, length);
+        return length > 0 ? exchange_opaque_sent(exchange, bytes, length) : EXCHANGE_NOTHING;
     }
 }
 
@@ -62,6 +69,8 @@ bool exchange_pass(struct exchange *exchange, bool from_client, size_t length)
     switch (exchange->protocol) {
     case EXCHANGE_HTTP1:
         return exchange_http1_pass(exchange, from_client, length);
+    case EXCHANGE_TLS:
+        return exchange_tls_pass(exchange, from_client, length);
     case EXCHANGE_OPAQUE:
         return exchange_opaque_pass(exchange, from_client);
     default:
@@ -74,13 +83,15 @@ void exchange_sent_unseen(struct exchange *exchange)
     if (exchange->protocol == EXCHANGE_UNKNOWN) {
         exchange->protocol = EXCHANGE_OPAQUE;
     }
-    if (exchange->protocol == EXCHANGE_TLS) {
+    if (exchange->protocol == EXCHANGE_TLS) { /* its records cannot be followed any more */
         exchange->protocol = EXCHANGE_OPAQUE;
+        exchange->single = true;
     }
     exchange->requests_lost = true;
     if (exchange->asked == 0) {
         exchange->asked = 1;
     }
+    exchange_note_written(exchange, 1);
 }
 
 bool exchange_wants_request(const struct exchange *exchange)
@@ -100,9 +111,46 @@ bool exchange_wants_request(const struct exchange *exchange)
     }
 }
 
+bool exchange_wants_turn(const struct exchange *exchange)
+{
+    return !exchange->over && exchange->protocol == EXCHANGE_OPAQUE && exchange->asked == 0;
+}
+
+unsigned exchange_turn(struct exchange *exchange)
+{
+    return exchange_request_begins(exchange);
+}
+
 bool exchange_waiting(const struct exchange *exchange)
 {
-    return exchange->asked > 0;
+    return exchange->asked > 0 && !(exchange->secured && !exchange->requested);
+}
+
+bool exchange_owed(const struct exchange *exchange)
+{
+    return exchange_waiting(exchange) && !exchange->ambiguous && !exchange->duplex;
+}
+
+/*
+ * A client that writes again while an answer is outstanding may have written a second request. When the first is answered
+ * the second still is to be, and for want of knowing what is what, so may others be: refusing the next turn would cut them
+ * off. The doubt ends with so many turns without such a thing, or when nothing has moved for a while.
+ */
+#define DOUBT 16
+/* The rest of an answer does not keep the client waiting for so long; what comes later was not asked for. */
+#define UNASKED_NS UINT64_C(1000000000)
+
+void exchange_after_silence(struct exchange *exchange, bool from_client, uint64_t silence)
+{
+    if (exchange->protocol != EXCHANGE_OPAQUE && exchange->protocol != EXCHANGE_TLS) {
+        return;
+    }
+    if (!from_client) {
+        bool unasked = exchange->asked == 0 && exchange->completed > 0 && silence >= UNASKED_NS;
+        exchange->duplex = exchange->duplex || unasked;
+    } else if (exchange->asked > 0 && exchange->written > 0) {
+        exchange->doubt = DOUBT;
+    }
 }
 
 void exchange_name(const struct exchange *exchange, struct exchange_name *name)
@@ -121,6 +169,8 @@ unsigned exchange_answered(struct exchange *exchange)
 {
     exchange->answering = false;
     exchange->head_told = false;
+    exchange->ambiguous = false;
+    exchange->doubt -= exchange->doubt > 0 ? 1 : 0;
     exchange->completed++;
     if (exchange->asked > 0) {
         exchange->asked--;
@@ -145,7 +195,7 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
     if (exchange->protocol == EXCHANGE_UNKNOWN && length > 0) {
         exchange->server_first = true;
         exchange->protocol = EXCHANGE_OPAQUE;
-        if (bytes[0] == 'H') { /* an answer to a request that was written where nobody sees it */
+        if (bytes[0] == 'H' && !exchange->tunnel) { /* an answer to a request that was written where nobody sees it */
             exchange_http1_begin(exchange);
             exchange->asked = 1;
         }
@@ -162,12 +212,16 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
 
 unsigned exchange_received_unseen(struct exchange *exchange)
 {
-    return exchange->over ? EXCHANGE_NOTHING : exchange_answered_and_over(exchange);
+    if (exchange->over) {
+        return EXCHANGE_NOTHING;
+    }
+    return exchange->protocol == EXCHANGE_OPAQUE ? exchange_opaque_received(exchange, 1)
+                                                 : exchange_answered_and_over(exchange);
 }
 
 unsigned exchange_went_on(struct exchange *exchange)
 {
-    return exchange->ambiguous && !exchange->over ? exchange_answered_and_over(exchange) : EXCHANGE_NOTHING;
+    return exchange->ambiguous && !exchange->over ? exchange_tls_went_on(exchange) : EXCHANGE_NOTHING;
 }
 
 const struct http1_facts *exchange_answer(const struct exchange *exchange)
@@ -188,7 +242,7 @@ unsigned exchange_body_ended(struct exchange *exchange)
 
 enum exchange_end exchange_ended(const struct exchange *exchange)
 {
-    if (exchange->over || exchange->asked == 0) {
+    if (exchange->over || !exchange_waiting(exchange)) {
         return EXCHANGE_END_IDLE;
     }
     if (exchange->answering && exchange->protocol == EXCHANGE_HTTP1 && http1_closed(&exchange->http.answer)) {

@@ -1,7 +1,8 @@
 /*
  * What the bytes of one connection say: where a request begins and whom it is for, whether an answer came and what it
  * was. HTTP/1 in the clear is read message by message; TLS from outside (the ClientHello, then the headers of records);
- * of anything else, only that an answer came.
+ * of anything else only which way bytes move. There a request is a turn: what the client writes after it has read, and
+ * the first byte that then comes is the answer. What the server says unasked is neither.
  *
  * Bytes are fed as they move, in any pieces, and news comes out one piece at a time. Pure and async-signal-safe: knows no
  * descriptor, no clock and no provider.
@@ -26,8 +27,10 @@ enum exchange_news {
     EXCHANGE_STATUS = 8,      /* the head of an answer is complete: see exchange_answer() */
     EXCHANGE_ANSWERED = 16,   /* the answer is complete, or all that will ever be told of it */
     EXCHANGE_BROKEN_OFF = 32, /* the TLS handshake was broken off, by either side */
-    EXCHANGE_MAYBE = 64,      /* what came after the request may have been its answer, and nobody can tell */
+    EXCHANGE_MAYBE = 64,      /* what came after the request may have been its answer, and nobody can tell; or TLS: all
+                                 hands are shaken, and nothing was asked yet */
     EXCHANGE_NEXT = 128,      /* with ANSWERED: another request was written before that; it is the one under way now */
+    EXCHANGE_NOT_YET = 256,   /* what may have been the answer was none */
     EXCHANGE_BODY = 0x10000,  /* times an enum body_news: what its body says, before an ANSWERED that comes with it */
     EXCHANGE_LIFE = EXCHANGE_BODY * BODY_LIFE,
     EXCHANGE_STREAM_DONE = EXCHANGE_BODY * BODY_DONE,
@@ -45,6 +48,13 @@ struct exchange {
     bool head_told;     /* of that answer, its status was told */
     bool requests_lost; /* the client's bytes cannot be followed any more; the answer under way still is */
     bool ambiguous;     /* TLS: something came that may have been an answer */
+    bool secured;       /* TLS: the handshake is over */
+    bool requested;     /* TLS: and the client has written data of its own */
+    bool tunnel;        /* it runs inside of HTTP/1: by CONNECT, or upgraded */
+    bool single;        /* of a protocol in which both sides speak by themselves: one connection is one call */
+    bool duplex;        /* the server was seen to speak unasked: its silence says nothing */
+    uint8_t doubt;      /* turns for which an answer to something else may be outstanding */
+    uint16_t written;   /* bytes of the turn under way, saturated */
     union {
         struct {
             struct http1 request, answer;
@@ -79,11 +89,18 @@ unsigned exchange_received_unseen(struct exchange *exchange);
 
 /* The client goes on after something that may have been an answer: so it was. */
 unsigned exchange_went_on(struct exchange *exchange);
+/* A byte of one side moves, after `silence` ns in which none did. Before it is fed. */
+void exchange_after_silence(struct exchange *exchange, bool from_client, uint64_t silence);
 
 /* Can what the client writes next begin a request, or say whom the one under way is for? */
 bool exchange_wants_request(const struct exchange *exchange);
+/* Will what the client writes next begin a request, whatever it says? Then exchange_turn() begins it, unread. */
+bool exchange_wants_turn(const struct exchange *exchange);
+unsigned exchange_turn(struct exchange *exchange);
 /* Is a request outstanding? */
 bool exchange_waiting(const struct exchange *exchange);
+/* And would it say something of the server if it kept silent now? */
+bool exchange_owed(const struct exchange *exchange);
 
 /* With EXCHANGE_NAME: who is asked for. */
 struct exchange_name {

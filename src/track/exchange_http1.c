@@ -25,6 +25,16 @@ bool exchange_http1_wants_request(const struct exchange *exchange)
            (exchange->asked == 0 || exchange->http.pipeline.count + exchange->answering == 0);
 }
 
+/*
+ * What began with a letter is not HTTP: a protocol of another name, whose turns can be told. HTTP of another version is not
+ * among them: in HTTP/2 both sides speak by themselves.
+ */
+static bool never_was(const struct exchange *exchange)
+{
+    return exchange->asked == 1 && exchange->completed == 0 && !exchange->answering && !exchange->server_first &&
+           exchange->http.pipeline.count == 0 && !http1_other_version(&exchange->http.request);
+}
+
 unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)
 {
     struct http1 *request = &exchange->http.request;
@@ -41,7 +51,7 @@ unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, si
             break;
         case HTTP1_HEAD_DONE:
             http1_pipeline_push(&exchange->http.pipeline, request->facts.method);
-            if (request->facts.host[0] != '\0') {
+            if (request->facts.host[0] != '\0' && !exchange->tunnel) {
                 return EXCHANGE_NAME;
             }
             break;
@@ -54,6 +64,10 @@ unsigned exchange_http1_sent(struct exchange *exchange, const uint8_t *bytes, si
             exchange->requests_lost = true;
             break;
         }
+    }
+    if (never_was(exchange)) {
+        exchange->protocol = EXCHANGE_OPAQUE;
+        exchange_note_written(exchange, *taken);
     }
     *taken = length;
     return EXCHANGE_NOTHING;
@@ -76,6 +90,26 @@ static unsigned answer_ends(struct exchange *exchange)
     unsigned news = exchange_answered(exchange);
     exchange->over = !may_go_on(exchange);
     return exchange->asked > 0 && !exchange->over ? news | EXCHANGE_NEXT : news;
+}
+
+/*
+ * Behind a tunnel's head, or an upgrade's, is a conversation of its own, which is with whom the head named. An upgraded one
+ * (a WebSocket) goes both ways at any time: nobody owes anybody an answer.
+ */
+static bool is_tunnel(const struct exchange *exchange)
+{
+    const struct http1_facts *answer = &exchange->http.answer.facts;
+    bool connected = exchange->http.request.facts.method == HTTP1_CONNECT && answer->status / 100 == 2;
+    return exchange->head_told && (connected || answer->status == 101) && exchange->asked == 1 &&
+           !exchange->requests_lost && !exchange->server_first && http1_idle(&exchange->http.request);
+}
+
+static unsigned tunnel(struct exchange *exchange)
+{
+    exchange->duplex = exchange->http.answer.facts.status == 101;
+    exchange->protocol = EXCHANGE_UNKNOWN;
+    exchange->tunnel = true;
+    return exchange_answered(exchange);
 }
 
 /* The head is told, and whether its body is to be read. */
@@ -132,6 +166,9 @@ unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes
         case HTTP1_MORE:
             return EXCHANGE_NOTHING;
         case HTTP1_OPAQUE:
+            if (is_tunnel(exchange)) {
+                return tunnel(exchange);
+            }
             *taken = length;
             return exchange_answered_and_over(exchange);
         }

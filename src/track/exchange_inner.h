@@ -15,6 +15,8 @@ unsigned exchange_request_begins(struct exchange *exchange);
 unsigned exchange_answered(struct exchange *exchange);
 /* All that will be told: an answer came. */
 unsigned exchange_answered_and_over(struct exchange *exchange);
+/* Bytes of the client's belong to the turn under way. */
+void exchange_note_written(struct exchange *exchange, size_t length);
 
 /* ---- HTTP/1 (exchange_http1.c) ------------------------------------------------------------------------------------ */
 
@@ -27,13 +29,15 @@ bool exchange_http1_wants_request(const struct exchange *exchange);
 /* ---- TLS from outside (exchange_tls.c) ---------------------------------------------------------------------------- */
 
 void exchange_tls_begin(struct exchange *exchange);
+bool exchange_tls_pass(struct exchange *exchange, bool from_client, size_t length);
 unsigned exchange_tls_sent(struct exchange *exchange, const uint8_t *bytes, size_t length);
 unsigned exchange_tls_received(struct exchange *exchange, const uint8_t *bytes, size_t length);
+unsigned exchange_tls_went_on(struct exchange *exchange);
 bool exchange_tls_wants_request(const struct exchange *exchange);
 
 /* ---- anything else (exchange_opaque.c) ---------------------------------------------------------------------------- */
 
-unsigned exchange_opaque_sent(struct exchange *exchange, size_t length);
+unsigned exchange_opaque_sent(struct exchange *exchange, const uint8_t *bytes, size_t length);
 unsigned exchange_opaque_received(struct exchange *exchange, size_t length);
 bool exchange_opaque_pass(struct exchange *exchange, bool from_client);
 bool exchange_opaque_wants_request(const struct exchange *exchange);

@@ -13,6 +13,9 @@
 static void request_begins(struct flow *flow)
 {
     flow->began = process_now();
+    if (flow->began - flow->moved >= SECOND_NS) {
+        flow->exchange.doubt = 0; /* nothing has moved, nothing is outstanding */
+    }
     flow->receiving = flow->drained = false;
     if (flow->exchange.completed > 0) {
         flow->undecided = true; /* a call of its own, decided when it is known whom it is for */
@@ -52,8 +55,24 @@ static bool same_key(const struct provider *one, const struct provider *other)
     return one == other || (one != NULL && other != NULL && one->breaker.words == other->breaker.words);
 }
 
+/*
+ * May the request go out? What is written already has; and where an answer to another may be outstanding, it would be cut
+ * off by a refusal.
+ */
+static bool admit(struct flow *flow, bool late)
+{
+    if (flow->provider == NULL || attempt_resumed(flow->provider, process_now(), &flow->call)) {
+        return true;
+    }
+    if (late || flow->exchange.doubt > 0) {
+        call_pass(&flow->call, flow->provider);
+        return true;
+    }
+    return call_admit(&flow->call, flow->provider);
+}
+
 /* The call goes on under another key: what was begun under the old one says nothing of it. False: refused there. */
-static bool move(struct flow *flow, struct provider *provider)
+static bool move(struct flow *flow, struct provider *provider, bool late)
 {
     if (!flow->undecided && same_key(provider, flow->provider)) {
         flow->provider = provider;
@@ -63,12 +82,11 @@ static bool move(struct flow *flow, struct provider *provider)
     call_neutral(&flow->call);
     flow->undecided = false;
     flow->provider = provider;
-    return provider == NULL || attempt_resumed(provider, process_now(), &flow->call) ||
-           call_admit(&flow->call, provider);
+    return admit(flow, late);
 }
 
-/* Feeds what is written; false: the request is for somebody who is not to be called now. */
-static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length)
+/* Feeds what is written (late: already); false: the request is for somebody who is not to be called now. */
+static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length, bool late)
 {
     bool pass = true;
     unsigned news;
@@ -83,7 +101,7 @@ static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length)
         struct provider *provider;
         if ((news & EXCHANGE_NAME) != 0 && take_name(flow, &provider)) {
             if (flow->exchange.asked == 1) {
-                pass = move(flow, provider) && pass;
+                pass = move(flow, provider, late) && pass;
             } else if (!same_key(provider, flow->provider)) {
                 flow->exchange.requests_lost =
                     true; /* a pipeline to several: whose the later answers are is not kept */
@@ -98,17 +116,35 @@ static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length)
 }
 
 /* No better name can come any more: it is for whom the address said. */
-static bool settle(struct flow *flow)
+static bool settle(struct flow *flow, bool late)
 {
     if (!flow->undecided || flow->exchange.asked == 0 || exchange_wants_request(&flow->exchange)) {
         return true;
     }
-    return move(flow, flow->provider);
+    return move(flow, flow->provider, late);
+}
+
+/* Is anything to be written? What cannot be seen is taken for something. */
+static bool has_bytes(const struct iovec *iov, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (iov[i].iov_len > 0) {
+            return true;
+        }
+    }
+    return count == 0;
 }
 
 bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count)
 {
     bool pass = true;
+    if (exchange_wants_turn(&flow->exchange)) { /* its bytes would say nothing: they need not be looked at before */
+        if (has_bytes(iov, count)) {
+            (void)exchange_turn(&flow->exchange);
+            request_begins(flow);
+        }
+        return settle(flow, false);
+    }
     size_t left = AHEAD;
     for (size_t i = 0; i < count && left > 0; i++) {
         size_t length = iov[i].iov_len < left ? iov[i].iov_len : left;
@@ -118,11 +154,11 @@ bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count)
         if (!process_readable(iov[i].iov_base, length)) {
             return true; /* the real call will say so */
         }
-        pass = feed_sent(flow, iov[i].iov_base, length) && pass;
+        pass = feed_sent(flow, iov[i].iov_base, length, false) && pass;
         flow->ahead += (uint32_t)length;
         left -= length;
     }
-    return settle(flow) && pass;
+    return settle(flow, false) && pass;
 }
 
 /* ---- written ------------------------------------------------------------------------------------------------------ */
@@ -135,9 +171,10 @@ void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size
         flow->ahead -= (uint32_t)known;
         written -= length;
         if (known < length) {
-            (void)feed_sent(flow, (const uint8_t *)iov[i].iov_base + known, length - known);
+            (void)feed_sent(flow, (const uint8_t *)iov[i].iov_base + known, length - known, true);
         }
     }
+    (void)settle(flow, true);
 }
 
 /* ---- read --------------------------------------------------------------------------------------------------------- */

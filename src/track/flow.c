@@ -331,7 +331,8 @@ void flow_not_established(struct flow *flow, int error, bool at_once)
 static bool was_stale(const struct flow *flow)
 {
     const struct exchange *exchange = &flow->exchange;
-    return exchange->completed > 0 && !exchange->answering && process_now() - flow->began < STALE_NS;
+    bool upgrading = exchange->protocol == EXCHANGE_TLS && !exchange->secured; /* STARTTLS: it was not idle */
+    return exchange->completed > 0 && !exchange->answering && !upgrading && process_now() - flow->began < STALE_NS;
 }
 
 /*
@@ -411,8 +412,8 @@ void flow_at_end(struct flow *flow, int fd)
         break;
     }
     case EXCHANGE_END_CUT:
-        if (flow->finished_out && !exchange_answer(&flow->exchange)) {
-            flow_lost(flow); /* we said goodbye, and so did the peer */
+        if ((flow->finished_out && !exchange_answer(&flow->exchange)) || flow->exchange.duplex) {
+            flow_lost(flow); /* we said goodbye, and so did the peer; or nothing was owed */
         } else {
             flow_broken(flow, fd, ECONNRESET);
         }
@@ -459,6 +460,9 @@ static bool awaited(const struct flow *flow)
 {
     if (flow->exchange.answering) {
         return flow->drained;
+    }
+    if (flow->exchange.duplex) {
+        return false;
     }
     bool owed = flow->exchange.protocol == EXCHANGE_HTTP1 || flow->exchange.protocol == EXCHANGE_TLS;
     return owed || flow->receiving ||

@@ -62,10 +62,9 @@ bool layer_enter(struct call *call, const void *frame, const struct real_range *
     return true;
 }
 
-void layer_defer(layer_decider *decide, const void *context)
+void layer_defer(layer_decider *decide)
 {
     layers[layer_depth - 1].decide = decide;
-    layers[layer_depth - 1].context = context;
 }
 
 void layer_decided(struct layer *layer)
@@ -73,9 +72,9 @@ void layer_decided(struct layer *layer)
     layer->admitted = layer->call->ticket.admitted;
 }
 
-int layer_ask(struct layer *layer, const struct address *address)
+int layer_ask(struct layer *layer, const uint8_t *address)
 {
-    return layer->decide != NULL ? layer->decide(layer, address) : 0;
+    return layer->decide != NULL && layer->call != NULL ? layer->decide(layer, address) : 0;
 }
 
 void layer_forget(const struct call *call)
@@ -87,26 +86,24 @@ void layer_forget(const struct call *call)
     }
 }
 
-struct layer_news layer_leave(const void *frame)
+int layer_leave(const void *frame)
 {
     /* What is further in was jumped over; its own hook would have left it. */
     while (layer_depth > 0 && (uintptr_t)layers[layer_depth - 1].frame < (uintptr_t)frame) {
         drop();
     }
     if (layer_depth == 0 || layers[layer_depth - 1].frame != frame) {
-        return (struct layer_news){.error = 0}; /* it was found dead by a hook on another stack */
+        return 0; /* it was found dead by a hook on another stack */
     }
     layer_depth--;
-    const struct layer *layer = &layers[layer_depth];
-    struct layer_news news = {.error = layer->error, .heard = layer->heard};
+    int error = layers[layer_depth].error;
 
     layers[layer_depth] = (struct layer){.call = NULL};
-    return news;
+    return error;
 }
 
 void layer_heard(struct layer *layer)
 {
-    layer->heard = true;
     if (layer->call != NULL && layer->call->ticket.admitted == layer->admitted) {
         call_heard(layer->call);
     }

@@ -78,10 +78,12 @@ void plain_ask(uint64_t mark, const void *bytes, size_t length)
     errno = saved;
 }
 
-/* The client waits for an answer. */
+/* The client waits for an answer that it is owed. */
 static void wake(struct flow *flow)
 {
-    if (flow->call.ticket.word == 0 && exchange_waiting(&flow->exchange)) {
+    if (!exchange_owed(&flow->exchange)) {
+        call_rest(&flow->call);
+    } else if (flow->call.ticket.word == 0) {
         call_wake(&flow->call);
     }
 }

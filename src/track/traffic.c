@@ -75,23 +75,32 @@ bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count)
 /* ---- written ------------------------------------------------------------------------------------------------------ */
 
 /* Bytes moved: the connection is there, and so is its provider. */
-static void heard(struct flow *flow)
+static void heard(struct flow *flow, bool from_client)
 {
     if (flow->stage == FLOW_CONNECTING) {
         flow_established(flow);
     }
     uint64_t now = process_now();
     if (now != flow->moved) {
+        if (flow->ahead == 0 && !(flow->plain && from_client)) {
+            exchange_after_silence(&flow->exchange, from_client, now - flow->moved);
+        }
         flow->moved = now;
         call_heard(&flow->call);
     }
 }
 
-/* The client waits for the answer to a request, unless what came may have been that. */
-static void wake(struct flow *flow)
+/* Silence is to be watched if the client waits for the answer to a request, and not else. */
+static inline void wake(struct flow *flow)
 {
-    if (!flow->plain && flow->call.ticket.word == 0 && !flow->exchange.ambiguous) {
+    if (flow->plain) {
+        return;
+    }
+    bool owed = exchange_owed(&flow->exchange);
+    if (owed && flow->call.ticket.word == 0) {
         call_wake(&flow->call);
+    } else if (!owed) {
+        call_rest(&flow->call);
     }
 }
 
@@ -105,7 +114,7 @@ static inline bool passes(struct flow *flow, bool from_client, size_t length)
         (flow->ahead != 0 || flow->exchange.ambiguous || !exchange_pass(&flow->exchange, from_client, length))) {
         return false;
     }
-    heard(flow);
+    heard(flow, from_client);
     return true;
 }
 
@@ -128,10 +137,10 @@ static ssize_t sent(struct flow *flow, int fd, uint64_t mark, const struct iovec
 {
     int error = errno;
     if (result > 0 && flow->plain) {
-        heard(flow);
+        heard(flow, true);
     } else if (result > 0) {
         uint64_t before = flow->moved;
-        heard(flow);
+        heard(flow, true);
         if (flow->exchange.ambiguous && flow->moved - before > PAUSE_NS) {
             flow_answer(flow, exchange_went_on(&flow->exchange));
         }
@@ -189,9 +198,9 @@ ssize_t traffic_sent_unseen(int fd, uint64_t mark, ssize_t result)
     if (broken) {
         flow_broken(flow, fd, error);
     } else {
-        heard(flow);
+        heard(flow, true);
         exchange_sent_unseen(&flow->exchange);
-        call_wake(&flow->call);
+        wake(flow);
     }
     flow_leave(flow, fd, mark);
     errno = error;
@@ -219,7 +228,8 @@ static void nothing_there(struct flow *flow, int fd, int flags)
         return; /* the library looks for what the peer may say by itself */
     }
     flow->receiving = flow->drained = true;
-    bool open = flow->stage == FLOW_OPEN;
+    const struct exchange *exchange = &flow->exchange;
+    bool open = flow->stage == FLOW_OPEN && !exchange->ambiguous && !exchange->duplex;
     if (open) {
         call_wake(&flow->call);
     }
@@ -251,7 +261,7 @@ static ssize_t received(struct flow *flow, int fd, uint64_t mark, const struct i
     int error = errno;
     size_t wanted = result >= 0 ? room(iov, count) : 0;
     if (result > 0) {
-        heard(flow);
+        heard(flow, false);
         flow->drained = (size_t)result < wanted;
         if (flow->plain) {
             /* told by the library */
@@ -322,7 +332,7 @@ ssize_t traffic_received_unseen(int fd, uint64_t mark, size_t wanted, ssize_t re
     if (broken) {
         ended(flow, fd, error);
     } else if (result > 0) {
-        heard(flow);
+        heard(flow, false);
         flow_answer(flow, exchange_received_unseen(&flow->exchange));
     } else if (wanted > 0) {
         ended(flow, fd, FLOW_GONE_END);

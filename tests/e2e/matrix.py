@@ -26,7 +26,7 @@ class Client:
     sends: int = 1  # how often it sends, by itself, a request that was reset
     connects: int = 1  # how often it tries, by itself, a connection that was refused
     first_only: bool = False  # of a name's addresses it tries but the first
-    secure: str = "request"  # what is seen over TLS: each request with its status, or each `connection`; None: no TLS
+    secure: str = "request"  # what is seen over TLS: each request with its status, or without (`turn`); None: no TLS
 
     def missing(self):
         """Why it cannot be run here, or None."""
@@ -72,10 +72,10 @@ HTTP_CLIENTS = [
     Client("Ruby net/http", ("ruby", "net_http.rb")),
     Client("PHP streams", ("php", "streams.php"), keeps=False),
     Client("PHP curl", ("php", "curl.php")),
-    Client("Node http", ("node", "http.js"), secure="connection", first_only=OLD_NODE),
-    Client("Node fetch", ("node", "fetch.js"), secure="connection", first_only=OLD_NODE),
-    Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), secure="connection", sends=2, first_only=True),
-    Client("Java HttpClient", ("javac", "HttpClient.java"), secure="connection", sends=2, connects=2, first_only=True),
+    Client("Node http", ("node", "http.js"), secure="turn", first_only=OLD_NODE),
+    Client("Node fetch", ("node", "fetch.js"), secure="turn", first_only=OLD_NODE),
+    Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), secure="turn", sends=2, first_only=True),
+    Client("Java HttpClient", ("javac", "HttpClient.java"), secure="turn", sends=2, connects=2, first_only=True),
     Client("Rust std", ("rustc", "std.rs"), secure=None),
 ]
 
@@ -192,7 +192,7 @@ PROXIES = [
 
 @dataclasses.dataclass(frozen=True)
 class OpaqueClient:
-    """Called with HOST PORT COUNT; of its requests the first on each connection is a call."""
+    """Called with HOST PORT COUNT; each of its requests is a call, or the first on each connection where that is all."""
 
     name: str
     words: tuple
@@ -200,6 +200,8 @@ class OpaqueClient:
     protocol: object
     good: str  # what it says of a request that went well
     before: int = 1  # requests of its own before those that it was told
+    single: bool = False  # its protocol has no turns: a connection is a call
+    goodbyes: int = 0  # what it says last, and waits for no answer: a neutral call
     connects: int = 1  # connections that it tries in all where each is refused
     resets: int = 1  # and where each is reset after its first request
     first_only: bool = False
@@ -213,14 +215,14 @@ class OpaqueClient:
 
 OPAQUE_CLIENTS = [
     OpaqueClient("redis-cli", ("sh", "redis.sh"), "redis-cli", opaque.redis, "PONG", connects=5, resets=4, first_only=True, timeout=False),
-    OpaqueClient("grpcio", (PYTHON, "python_grpcio.py"), None, opaque.grpc, "OK", before=2, threads=True, module="grpc"),
-    OpaqueClient("psql", ("sh", "psql.sh"), "psql", opaque.postgres, "SET"),
+    OpaqueClient("grpcio", (PYTHON, "python_grpcio.py"), None, opaque.grpc, "OK", before=2, single=True, threads=True, module="grpc"),
+    OpaqueClient("psql", ("sh", "psql.sh"), "psql", opaque.postgres, "SET", goodbyes=1),
 ]  # fmt: skip
 
 
 # ---- the matrix as the README has it: rows that the tests hold true -----------------------------------------------------
 
-SECURE = {"request": "requests, status", "connection": "connections", None: "-"}
+SECURE = {"request": "requests, status", "turn": "requests", None: "-"}
 
 
 def table():
@@ -235,7 +237,7 @@ def table():
         note = " (takes one address of a name)" if proxy.first_only else ""
         rows.append((f"{proxy.name}, as a proxy{note}", "yes", "yes", "yes", "not tried"))
     for client in OPAQUE_CLIENTS:
-        rows.append((client.name, "yes", "the first on each", "no", "not tried"))
+        rows.append((client.name, "yes", "the first on each" if client.single else "yes", "no", "not tried"))
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 

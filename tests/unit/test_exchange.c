@@ -62,6 +62,27 @@ static void given(int which)
 #define REQUEST "GET / HTTP/1.1\r\nHost: Acme.Test:8080\r\n\r\n"
 #define ANSWER  "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
+/* A ClientHello of nothing but a server name. */
+static size_t hello(uint8_t *out, const char *name)
+{
+    size_t length = strlen(name);
+    uint8_t body[256] = {3, 3};
+    size_t at = 34;
+    const uint8_t middle[] = {0, 0, 2, 0x13, 1, 1, 0};
+    memcpy(body + at, middle, sizeof middle);
+    at += sizeof middle;
+    const uint8_t head[] = {0, (uint8_t)(length + 9), 0, 0, 0, (uint8_t)(length + 5), 0, (uint8_t)(length + 3), 0,
+                            0, (uint8_t)length};
+    memcpy(body + at, head, sizeof head);
+    at += sizeof head;
+    memcpy(body + at, name, length);
+    at += length;
+    const uint8_t record[] = {0x16, 3, 1, 0, (uint8_t)(at + 4), 1, 0, 0, (uint8_t)at};
+    memcpy(out, record, sizeof record);
+    memcpy(out + sizeof record, body, at);
+    return sizeof record + at;
+}
+
 /* ---- HTTP/1 ------------------------------------------------------------------------------------------------------- */
 
 START_TEST(request_begins_and_names_its_host)
@@ -176,14 +197,58 @@ START_TEST(requests_behind_an_answer_that_closes_are_not_waited_for)
 }
 END_TEST
 
-START_TEST(tunnel_and_upgrade_end_the_reading_with_an_answer)
+START_TEST(tunnel_is_an_answer_and_then_a_conversation_of_its_own)
 {
     given(_i);
     sent("CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n");
-    ck_assert_uint_ne(received("HTTP/1.1 200 Connected\r\n\r\n") & EXCHANGE_STATUS, 0);
-    received("\x16\x03\x01");
-    ck_assert(exchange.over);
+    ck_assert_uint_eq(received("HTTP/1.1 200 Connected\r\n\r\n"),
+                      EXCHANGE_FIRST_BYTE | EXCHANGE_STATUS | EXCHANGE_ANSWERED);
+    ck_assert(!exchange.over);
+    ck_assert(!exchange_waiting(&exchange));
     ck_assert_uint_eq(exchange.completed, 1);
+    /* of a protocol that cannot be read, */
+    struct exchange before = exchange;
+    ck_assert_uint_eq(sent("\x01question"), EXCHANGE_REQUEST);
+    ck_assert_uint_eq(received("answer"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+    /* of HTTP, which is with whom the tunnel leads to, */
+    exchange = before;
+    ck_assert_uint_eq(sent(REQUEST), EXCHANGE_REQUEST);
+    ck_assert_uint_eq(received(ANSWER), EXCHANGE_FIRST_BYTE | EXCHANGE_STATUS | EXCHANGE_ANSWERED);
+    /* of a server that speaks first, which is no call, */
+    exchange = before;
+    ck_assert_uint_eq(received("Hello"), EXCHANGE_NOTHING);
+    ck_assert_uint_eq(sent("EHLO me\r\n"), EXCHANGE_REQUEST);
+    ck_assert_uint_eq(received("250 OK\r\n"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+    /* or of TLS. */
+    exchange = before;
+    uint8_t bytes[300];
+    ck_assert_uint_eq(feed(true, bytes, hello(bytes, "other.test"), step), EXCHANGE_REQUEST);
+    ck_assert_int_eq(exchange.protocol, EXCHANGE_TLS);
+    ck_assert_uint_eq(received("\x15\x03\x03\x01"), EXCHANGE_NOTHING);
+}
+END_TEST
+
+START_TEST(tunnel_whose_client_did_not_wait_for_it_is_not_followed)
+{
+    given(_i);
+    sent("CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n");
+    sent("\x16\x03\x01");
+    ck_assert_uint_ne(received("HTTP/1.1 200 Connected\r\n\r\n") & EXCHANGE_ANSWERED, 0);
+    ck_assert(exchange.over);
+}
+END_TEST
+
+START_TEST(upgraded_connection_goes_on_in_turns_and_owes_no_answer)
+{
+    given(_i);
+    sent("GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    ck_assert_uint_eq(received("HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\n\r\n\x81\x02hi"),
+                      EXCHANGE_FIRST_BYTE | EXCHANGE_STATUS | EXCHANGE_ANSWERED);
+    ck_assert_uint_eq(received("\x81\x02ho"), EXCHANGE_NOTHING);
+    ck_assert_uint_eq(sent("\x81\x82maskhi"), EXCHANGE_REQUEST);
+    ck_assert(exchange_waiting(&exchange));
+    ck_assert(!exchange_owed(&exchange));
+    ck_assert_uint_eq(received("\x81\x02hi"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
 }
 END_TEST
 
@@ -212,7 +277,11 @@ START_TEST(server_that_speaks_first_answers_with_its_first_byte)
 {
     given(_i);
     ck_assert_uint_eq(received("220 mail.test ESMTP\r\n"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
-    ck_assert(exchange.over);
+    ck_assert(!exchange_waiting(&exchange));
+    ck_assert_uint_eq(received("220 more of it\r\n"), EXCHANGE_NOTHING);
+    ck_assert_uint_eq(sent("EHLO me.test\r\n"), EXCHANGE_REQUEST);
+    ck_assert_uint_eq(received("250-mail.test\r\n250 OK\r\n"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+    ck_assert_uint_eq(exchange.completed, 2);
 }
 END_TEST
 
@@ -221,16 +290,115 @@ START_TEST(opaque_request_is_answered_by_any_byte)
     given(_i);
     ck_assert_uint_eq(sent("*1\r\n$4\r\nPING\r\n"), EXCHANGE_REQUEST);
     ck_assert(exchange_waiting(&exchange));
+    ck_assert(exchange_owed(&exchange));
     ck_assert(!exchange_wants_request(&exchange));
     ck_assert_uint_eq(received("+PONG\r\n"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+    ck_assert(!exchange.over);
+}
+END_TEST
+
+START_TEST(what_is_written_after_reading_is_a_turn_and_what_is_written_before_belongs_to_it)
+{
+    given(_i);
+    for (uint32_t turn = 1; turn <= 3; turn++) {
+        ck_assert(exchange_wants_request(&exchange));
+        ck_assert_uint_eq(sent("\x02question, "), EXCHANGE_REQUEST);
+        ck_assert_uint_eq(sent("the rest of it"), EXCHANGE_NOTHING);
+        ck_assert(!exchange_wants_request(&exchange));
+        ck_assert_uint_eq(received("answer, "), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+        ck_assert_uint_eq(received("the rest of it"), EXCHANGE_NOTHING);
+        ck_assert_uint_eq(exchange.completed, turn);
+        ck_assert_int_eq(exchange_ended(&exchange), EXCHANGE_END_IDLE);
+    }
+}
+END_TEST
+
+START_TEST(turn_begins_unread_once_the_protocol_is_known)
+{
+    given(_i);
+    ck_assert(!exchange_wants_turn(&exchange));
+    sent("\x02question");
+    ck_assert(!exchange_wants_turn(&exchange));
+    received("answer");
+    ck_assert(exchange_wants_turn(&exchange));
+    ck_assert_uint_eq(exchange_turn(&exchange), EXCHANGE_REQUEST);
+    ck_assert_uint_eq(sent("\x02question"), EXCHANGE_NOTHING);
+    ck_assert_uint_eq(received("answer"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+}
+END_TEST
+
+#define SECOND UINT64_C(1000000000)
+
+START_TEST(server_that_speaks_unasked_owes_no_answer_from_then_on)
+{
+    given(_i);
+    sent("\x02subscribe");
+    exchange_after_silence(&exchange, false, 60 * SECOND); /* late, but asked for */
+    received("subscribed");
+    exchange_after_silence(&exchange, false, SECOND / 2); /* the rest of it */
+    received("!");
+    sent("\x02question");
+    ck_assert(exchange_owed(&exchange));
+    received("answer");
+    exchange_after_silence(&exchange, false, SECOND);
+    ck_assert_uint_eq(received("news"), EXCHANGE_NOTHING);
+    ck_assert_uint_eq(sent("\x02ping"), EXCHANGE_REQUEST);
+    ck_assert(exchange_waiting(&exchange));
+    ck_assert(!exchange_owed(&exchange));
+    ck_assert_uint_eq(received("pong"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+}
+END_TEST
+
+START_TEST(client_that_writes_again_while_an_answer_is_outstanding_leaves_a_doubt_for_a_while)
+{
+    given(_i);
+    sent("\x02one");
+    received("answer");
+    (void)exchange_turn(&exchange);
+    exchange_after_silence(&exchange, true, 1); /* before its first byte: nothing is outstanding yet */
+    sent("\x02two");
+    ck_assert_uint_eq(exchange.doubt, 0);
+    exchange_after_silence(&exchange, true, 1);
+    sent("\x02three");
+    received("answer to two");
+    ck_assert_uint_gt(exchange.doubt, 0);
+    unsigned turns = 0;
+    for (; exchange.doubt > 0 && turns < 100; turns++) {
+        sent("\x02more");
+        received("answer");
+    }
+    ck_assert_uint_ge(turns, 8);
+    ck_assert_uint_lt(turns, 32);
 }
 END_TEST
 
 START_TEST(what_only_looks_like_http_is_opaque)
 {
     given(_i);
-    ck_assert_uint_eq(sent("PING me\r\n\r\n") & ~(unsigned)EXCHANGE_REQUEST, 0);
-    ck_assert_uint_ne(received("PONG\r\n") & EXCHANGE_ANSWERED, 0);
+    ck_assert_uint_eq(sent("PING me\r\n\r\n"), EXCHANGE_REQUEST);
+    ck_assert_uint_eq(received("PONG\r\n"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+    ck_assert_uint_eq(sent("PING me\r\n\r\n"), EXCHANGE_REQUEST);
+    ck_assert_uint_eq(received("PONG\r\n"), EXCHANGE_FIRST_BYTE | EXCHANGE_ANSWERED);
+}
+END_TEST
+
+START_TEST(connection_of_http2_is_one_call)
+{
+    given(_i);
+    ck_assert_uint_eq(sent("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nsettings"), EXCHANGE_REQUEST);
+    ck_assert_uint_ne(received("settings") & EXCHANGE_ANSWERED, 0);
+    ck_assert(exchange.over);
+}
+END_TEST
+
+START_TEST(connection_upgraded_to_http2_is_one_call_more)
+{
+    given(_i);
+    sent("GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+    received("HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\n\r\n");
+    received("settings");
+    feed(true, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nsettings", 32, 4096); /* in one piece: it begins a stream */
+    received("answer");
     ck_assert(exchange.over);
 }
 END_TEST
@@ -251,27 +419,6 @@ START_TEST(end_after_an_opaque_request_is_a_cut)
 END_TEST
 
 /* ---- TLS ---------------------------------------------------------------------------------------------------------- */
-
-/* A ClientHello of nothing but a server name. */
-static size_t hello(uint8_t *out, const char *name)
-{
-    size_t length = strlen(name);
-    uint8_t body[256] = {3, 3};
-    size_t at = 34;
-    const uint8_t middle[] = {0, 0, 2, 0x13, 1, 1, 0};
-    memcpy(body + at, middle, sizeof middle);
-    at += sizeof middle;
-    const uint8_t head[] = {0, (uint8_t)(length + 9), 0, 0, 0, (uint8_t)(length + 5), 0, (uint8_t)(length + 3), 0,
-                            0, (uint8_t)length};
-    memcpy(body + at, head, sizeof head);
-    at += sizeof head;
-    memcpy(body + at, name, length);
-    at += length;
-    const uint8_t record[] = {0x16, 3, 1, 0, (uint8_t)(at + 4), 1, 0, 0, (uint8_t)at};
-    memcpy(out, record, sizeof record);
-    memcpy(out + sizeof record, body, at);
-    return sizeof record + at;
-}
 
 START_TEST(client_hello_names_its_server)
 {
@@ -325,11 +472,19 @@ int main(void)
         connection_that_is_not_kept_has_nothing_more_to_tell,
         second_request_before_the_answer_is_next_when_that_has_come,
         requests_behind_an_answer_that_closes_are_not_waited_for,
-        tunnel_and_upgrade_end_the_reading_with_an_answer,
+        tunnel_is_an_answer_and_then_a_conversation_of_its_own,
+        tunnel_whose_client_did_not_wait_for_it_is_not_followed,
+        upgraded_connection_goes_on_in_turns_and_owes_no_answer,
         answer_to_a_request_that_nobody_saw_still_tells_its_status,
         body_that_went_by_unseen_leaves_the_answer_readable,
         server_that_speaks_first_answers_with_its_first_byte,
         opaque_request_is_answered_by_any_byte,
+        what_is_written_after_reading_is_a_turn_and_what_is_written_before_belongs_to_it,
+        turn_begins_unread_once_the_protocol_is_known,
+        server_that_speaks_unasked_owes_no_answer_from_then_on,
+        client_that_writes_again_while_an_answer_is_outstanding_leaves_a_doubt_for_a_while,
+        connection_of_http2_is_one_call,
+        connection_upgraded_to_http2_is_one_call_more,
         what_only_looks_like_http_is_opaque,
         end_of_an_unused_connection_is_idle,
         end_after_an_opaque_request_is_a_cut,

@@ -204,17 +204,6 @@ START_TEST(peeked_bytes_are_not_taken_for_read)
 }
 END_TEST
 
-START_TEST(opaque_answer_byte_is_ok_and_the_descriptor_is_let_go)
-{
-    dial();
-    rig_say(fd, "\x01question");
-    rig_answer(peer, "answer");
-    rig_receive(fd, 0);
-    rig_counts(acme, 1, 0, 0);
-    ck_assert_uint_eq(fd_mark(fd), 0);
-}
-END_TEST
-
 START_TEST(reset_after_the_request_failed)
 {
     dial();
@@ -511,7 +500,6 @@ int main(void)
         requests_of_a_pipeline_behind_a_last_answer_are_neutral,
         answer_read_byte_by_byte_and_request_written_so_say_the_same,
         peeked_bytes_are_not_taken_for_read,
-        opaque_answer_byte_is_ok_and_the_descriptor_is_let_go,
         reset_after_the_request_failed,
         reset_that_is_read_before_the_writer_is_back_is_no_failure_to_connect,
         end_before_the_answer_failed_also_when_it_was_peeked_at,

@@ -58,8 +58,8 @@ static __attribute__((unused)) void tell(char *text, size_t size, bool from_clie
     static const struct {
         unsigned sight;
         const char *letter;
-    } letters[] = {{TLS_SECURED, "s"},   {TLS_REQUEST, "R"},  {TLS_ANSWER, "A"}, {TLS_MAYBE, "m"},
-                   {TLS_ALERT, "alert"}, {TLS_REJECTED, "x"}, {TLS_STRANGE, "?"}};
+    } letters[] = {{TLS_SECURED, "s"}, {TLS_REQUEST, "R"},   {TLS_ANSWER, "A"},   {TLS_MAYBE, "m"},
+                   {TLS_TICKETS, "t"}, {TLS_ALERT, "alert"}, {TLS_REJECTED, "x"}, {TLS_STRANGE, "?"}};
 
     strncat(text, from_client ? " c:" : " s:", size - strlen(text) - 1);
     for (size_t i = 0; i < COUNT(letters); i++) {
