@@ -1,8 +1,9 @@
 /*
- * libcurl's easy interface.
+ * libcurl's easy and multi interface.
  */
 #include "hooks/hook.h"
 #include "track/curl.h"
+#include "track/curl_multi.h"
 
 #include <stdarg.h>
 
@@ -61,4 +62,49 @@ HOOK CURLcode curl_easy_getinfo(CURL *easy, CURLINFO info, ...)
 HOOK CURLcode curl_easy_perform(CURL *easy)
 {
     return curl_perform(easy, CALLER, FRAME);
+}
+
+HOOK CURLM *curl_multi_init(void)
+{
+    return curl_multi_made(CALLER);
+}
+
+HOOK CURLMcode curl_multi_cleanup(CURLM *multi)
+{
+    return curl_multi_freed(multi, CALLER);
+}
+
+HOOK CURLMcode curl_multi_add_handle(CURLM *multi, CURL *easy)
+{
+    return curl_multi_joined(multi, easy, CALLER, FRAME);
+}
+
+HOOK CURLMcode curl_multi_remove_handle(CURLM *multi, CURL *easy)
+{
+    return curl_multi_left(multi, easy, CALLER);
+}
+
+HOOK CURLMsg *curl_multi_info_read(CURLM *multi, int *left)
+{
+    return curl_multi_message(multi, left, CALLER);
+}
+
+HOOK CURLMcode curl_multi_perform(CURLM *multi, int *running)
+{
+    return curl_multi_performed(multi, running, CALLER, FRAME);
+}
+
+HOOK CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t socket, int events, int *running)
+{
+    return curl_multi_acted(multi, socket, events, running, CALLER, FRAME);
+}
+
+HOOK CURLMcode curl_multi_socket(CURLM *multi, curl_socket_t socket, int *running)
+{
+    return curl_multi_acted_on(multi, socket, running, CALLER, FRAME);
+}
+
+HOOK CURLMcode curl_multi_socket_all(CURLM *multi, int *running)
+{
+    return curl_multi_acted_on_all(multi, running, CALLER, FRAME);
 }

@@ -165,17 +165,15 @@ static bool begin(int fd, uint64_t kind, const struct target *target, uint64_t *
     return true;
 }
 
-/* Of a layer above: it may still have to decide, and is what the descriptor belongs to from now on. */
-static bool begin_upper(int fd, struct layer *layer, const struct sockaddr *addr, socklen_t length)
+/* A layer above is at work, and says whether the connection is its own and may be made: as layer_ask(). */
+static int ask_upper(int fd, struct layer *layer, const struct sockaddr *addr, socklen_t length)
 {
     struct address address;
-    int refusal = address_read(addr, length, &address) ? layer_ask(layer, address.bytes) : 0;
-    if (refusal != 0) {
-        errno = refusal;
-        return false;
+    int answer = layer_ask(layer, address_read(addr, length, &address) ? &address : NULL);
+    if (answer == 0) {
+        fd_put(fd, FD_UPPER | FD_STREAM);
     }
-    fd_put(fd, FD_UPPER | FD_STREAM);
-    return true;
+    return answer;
 }
 
 bool connect_has_address(const struct msghdr *msg)
@@ -214,8 +212,10 @@ bool connect_ask(int fd, const struct sockaddr *addr, socklen_t length, const vo
     bool pass = true;
     struct target target;
     if (addr->sa_family != AF_UNSPEC && is_stream(fd, found)) {
-        if (in) {
-            pass = begin_upper(fd, layer, addr, length);
+        int answer = in ? ask_upper(fd, layer, addr, length) : LAYER_BELOW;
+        if (answer != LAYER_BELOW) {
+            pass = answer == 0;
+            errno = answer;
         } else if (provider_any() && find_target(addr, length, &target)) {
             pass = begin(fd, FD_STREAM, &target, mark);
         }

@@ -1,7 +1,9 @@
 #include "track/curl.h"
 
 #include "real/real.h"
+#include "track/curl_gate.h"
 #include "track/curl_handle.h"
+#include "track/curl_multi.h"
 #include "track/curl_transfer.h"
 #include "track/process.h"
 
@@ -9,17 +11,7 @@
 
 /* ---- which libcurl ------------------------------------------------------------------------------------------------ */
 
-/*
- * The real function of the libcurl that the handle belongs to, or else that the caller would have got. May be NULL. What
- * the dynamic loader gives is a pointer to an object; the union says so without a cast that warns.
- */
-#define REAL(function, handle, caller) ((handle) != NULL ? (handle)->api->function : BY_CALLER(function, caller).real)
-
-#define BY_CALLER(name, caller)                                                                                        \
-    ((union {                                                                                                          \
-        void *object;                                                                                                  \
-        __typeof__(curl_##name) *real;                                                                                 \
-    }){.object = real_by_caller("curl_" #name, caller)})
+#define REAL(function, handle, caller) CURL_REAL(function, (handle) != NULL ? (handle)->api : NULL, caller)
 
 /* Does libcurl call itself? Then the handle is its own affair: it frees it unseen. */
 static bool is_libcurl(const struct curl_api *api, const void *caller)
@@ -51,10 +43,16 @@ CURL *curl_copied(CURL *easy, const void *caller)
     struct curl_handle *handle = curl_handle_find(easy);
     __typeof__(curl_easy_duphandle) *real = REAL(easy_duphandle, handle, caller);
 
-    if (handle != NULL) {
-        curl_transfer_reopen(handle, easy);
+    bool closed = handle != NULL && handle->closed;
+
+    if (closed) {
+        curl_gate_reopen(handle, easy);
     }
     CURL *copy = real != NULL ? real(easy) : NULL;
+
+    if (closed && handle->member.part == CURL_PART_REFUSED) {
+        (void)curl_gate_close(handle, easy); /* it is still to be failed */
+    }
 
     if (copy == NULL || handle == NULL || is_libcurl(handle->api, caller)) {
         return copy;
@@ -88,7 +86,10 @@ void curl_freed(CURL *easy, const void *caller)
     __typeof__(curl_easy_cleanup) *real = REAL(easy_cleanup, handle, caller);
 
     /* First: once it is freed, another thread may get one of the same address. */
-    curl_handle_remove(easy);
+    if (handle != NULL) {
+        curl_multi_abandon(handle, easy);
+        curl_handle_remove(easy);
+    }
     if (real != NULL) {
         real(easy);
     }
@@ -116,7 +117,7 @@ static void keep_protocols(struct curl_options *options, const char *text)
 }
 
 /* libcurl took the option: what we go by changes with it. */
-static void keep_option(struct curl_handle *handle, CURLoption option, union curl_value value)
+static void keep_option(struct curl_handle *handle, CURL *easy, CURLoption option, union curl_value value)
 {
     struct curl_options *options = &handle->options;
 
@@ -132,6 +133,7 @@ static void keep_option(struct curl_handle *handle, CURLoption option, union cur
         break;
     case CURLOPT_ERRORBUFFER:
         options->error_buffer = value.pointer;
+        curl_gate_changed(handle, easy);
         break;
     case CURLOPT_UNIX_SOCKET_PATH:
     case CURLOPT_ABSTRACT_UNIX_SOCKET:
@@ -140,11 +142,11 @@ static void keep_option(struct curl_handle *handle, CURLoption option, union cur
     case CURLOPT_PROTOCOLS:
         options->protocols = CURL_PROTOCOLS_MASK;
         options->protocols_mask = value.number;
-        handle->closed = false;
+        curl_gate_changed(handle, easy);
         break;
     case CURLOPT_PROTOCOLS_STR:
         keep_protocols(options, value.pointer);
-        handle->closed = false;
+        curl_gate_changed(handle, easy);
         break;
     default:
         break;
@@ -165,7 +167,7 @@ CURLcode curl_set(CURL *easy, CURLoption option, union curl_value value, const v
                                                : real(easy, option, value.pointer);
 
     if (handle != NULL && code == CURLE_OK) {
-        keep_option(handle, option, value);
+        keep_option(handle, easy, option, value);
     }
     return code;
 }

@@ -1,10 +1,10 @@
 /*
- * Curl transfers: one curl_easy_perform is one call, whatever connections, retries and addresses it takes. These are the
- * hooks of libcurl without their names; each answers as libcurl's own function does.
+ * Curl transfers: one curl_easy_perform is one call, whatever connections, retries and addresses it takes (the multi
+ * interface's transfers: curl_multi.h). These are the hooks of libcurl without their names; each answers as libcurl's own
+ * function does.
  *
  * `caller` is the return address of the hook: it says which libcurl is meant where the handle does not. Only what the
- * program itself makes is known; a transfer on an unknown handle, and every transfer of the multi interface, is left to
- * the hooks of the layers below.
+ * program itself makes is known; a transfer on an unknown handle is left to the hooks of the layers below.
  */
 #ifndef TRACK_CURL_H
 #define TRACK_CURL_H

@@ -1,12 +1,11 @@
 #include "track/curl_handle.h"
 
 #include "real/real.h"
+#include "track/curl_keys.h"
+#include "track/curl_members.h"
 #include "track/process.h"
 
 #include <string.h>
-
-/* How many places a handle may be in. None is ever skipped in a search, so giving one back leaves no trace. */
-#define WINDOW 32
 
 static struct curl_table {
     uintptr_t keys[CURL_HANDLES]; /* 0 free */
@@ -37,26 +36,6 @@ static struct curl_table *table_get(void)
     return fresh;
 }
 
-/* Handles are malloc's: their low bits say little. */
-static size_t first_place(uintptr_t key)
-{
-    return (size_t)((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % CURL_HANDLES;
-}
-
-static size_t place_of(const struct curl_table *now, uintptr_t key)
-{
-    size_t first = first_place(key);
-
-    for (size_t i = 0; i < WINDOW; i++) {
-        size_t place = (first + i) % CURL_HANDLES;
-
-        if (__atomic_load_n(&now->keys[place], __ATOMIC_ACQUIRE) == key) {
-            return place;
-        }
-    }
-    return CURL_HANDLES;
-}
-
 struct curl_handle *curl_handle_find(const CURL *easy)
 {
     struct curl_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
@@ -64,13 +43,14 @@ struct curl_handle *curl_handle_find(const CURL *easy)
     if (now == NULL || easy == NULL) {
         return NULL;
     }
-    size_t place = place_of(now, (uintptr_t)easy);
+    size_t place = curl_keys_find(now->keys, CURL_HANDLES, (uintptr_t)easy);
 
     return place < CURL_HANDLES ? &now->records[place] : NULL;
 }
 
 static void clear(struct curl_handle *handle)
 {
+    curl_member_leave(handle);
     call_neutral(&handle->call);
     curl_handle_under_way(handle, 0);
     handle->api = NULL;
@@ -92,16 +72,30 @@ struct curl_handle *curl_handle_add(const CURL *easy, const struct curl_api *api
         return NULL;
     }
     curl_handle_remove(easy); /* one of this address that was freed unseen */
-    for (size_t i = 0; i < WINDOW; i++) {
-        size_t place = (first_place(key) + i) % CURL_HANDLES;
-        uintptr_t none = 0;
+    size_t place = curl_keys_take(now->keys, CURL_HANDLES, key);
 
-        if (__atomic_compare_exchange_n(&now->keys[place], &none, key, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-            now->records[place].api = api;
-            return &now->records[place];
-        }
+    if (place == CURL_HANDLES) {
+        return NULL;
     }
-    return NULL;
+    now->records[place].api = api;
+    return &now->records[place];
+}
+
+uint16_t curl_handle_number(const struct curl_handle *handle)
+{
+    return (uint16_t)(handle - table->records + 1);
+}
+
+struct curl_handle *curl_handle_at(uint16_t number)
+{
+    struct curl_table *now = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+
+    return now != NULL && number >= 1 && number <= CURL_HANDLES ? &now->records[number - 1] : NULL;
+}
+
+CURL *curl_handle_easy(const struct curl_handle *handle)
+{
+    return (CURL *)__atomic_load_n(&table->keys[handle - table->records], __ATOMIC_RELAXED); /* NOLINT: it was one */
 }
 
 void curl_handle_remove(const CURL *easy)

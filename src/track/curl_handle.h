@@ -28,10 +28,34 @@ struct curl_options {
 };
 
 enum curl_decision {
-    CURL_UNDECIDED, /* nothing was connected: it went over a connection that was there, or failed before */
+    CURL_UNDECIDED, /* the provider depends on the address, which is not known yet */
     CURL_NOT_OURS,
     CURL_ADMITTED,
     CURL_REFUSED
+};
+
+struct curl_multi;
+
+/* What a transfer that stands in a multi handle is to us. */
+enum curl_part {
+    CURL_PART_OVER,    /* nothing any more: it has ended, or was never any of ours */
+    CURL_PART_CALL,    /* a call, until its message or its removal */
+    CURL_PART_REFUSED, /* libcurl is to fail it */
+    CURL_PART_BELOW    /* left to the hooks of the layers below */
+};
+
+/* Of a transfer in a multi handle. Numbers are of handles (curl_handle_number). */
+struct curl_member {
+    struct curl_multi *multi; /* NULL: it stands in none, and all below says nothing */
+    uint16_t next, previous;  /* of the multi's ring */
+    uint16_t later;           /* whose message is to be read after this one's; 0 none */
+    uint8_t part;             /* enum curl_part */
+    bool started;             /* not queued any more; its silence is the provider's */
+    long error;               /* OS_ERRNO when it was added, and may be that of an earlier transfer */
+    uint64_t lookup;          /* NAMELOOKUP_TIME_T when it was added, likewise */
+    uint64_t progress;        /* a number that changes with each byte and step */
+    uint64_t moved;           /* ns: when it was last seen to have changed */
+    CURLMsg *message;         /* taken from libcurl, and not read by the program yet */
 };
 
 struct curl_handle {
@@ -42,13 +66,14 @@ struct curl_handle {
         host; /* hash of that transfer's host, while it is under way; 0 none. Other threads read it, and the next two */
     uint32_t forks;              /* process_forks() when it began */
     uint32_t dns;                /* enum curl_dns: what the resolver said of that host */
-    enum curl_decision decision; /* on a transfer whose provider depends on the address */
+    enum curl_decision decision; /* on that transfer */
     struct curl_target pending;  /* of that transfer */
     struct provider *decided;    /* whose it is, when it was admitted or refused */
     uint8_t address[16];         /* that it went to, so that a later one on the same connection is known; see `known` */
     bool known;
     int refused; /* errno of a refusal that was the handle's last transfer; 0: it was none */
-    bool closed; /* its protocols are ours, not the program's */
+    bool closed; /* its protocols and error buffer are ours, not the program's */
+    struct curl_member member;
 };
 
 enum curl_dns { CURL_DNS_FINE, CURL_DNS_OURS, CURL_DNS_FAILED };
@@ -59,6 +84,12 @@ struct curl_handle *curl_handle_find(const CURL *easy);
 struct curl_handle *curl_handle_add(const CURL *easy, const struct curl_api *api);
 /* The handle is about to be freed. A call still under way (its transfer was jumped out of) ends neutral. */
 void curl_handle_remove(const CURL *easy);
+
+/* From 1; and back. NULL: there is no such number. */
+uint16_t curl_handle_number(const struct curl_handle *handle);
+struct curl_handle *curl_handle_at(uint16_t number);
+/* The handle that it is the record of. */
+CURL *curl_handle_easy(const struct curl_handle *handle);
 
 /*
  * Every transfer under way to this host in this process is told what the resolver said. True if there is one. From any

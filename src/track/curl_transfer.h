@@ -9,7 +9,4 @@
 /* curl_easy_perform on it. errno is as libcurl left it. */
 CURLcode curl_transfer(struct curl_handle *handle, CURL *easy, const void *frame);
 
-/* Puts the program's protocols back, if a refusal that was jumped out of left ours. */
-void curl_transfer_reopen(struct curl_handle *handle, CURL *easy);
-
 #endif

@@ -62,9 +62,10 @@ bool layer_enter(struct call *call, const void *frame, const struct real_range *
     return true;
 }
 
-void layer_defer(layer_decider *decide)
+void layer_defer(layer_decider *decide, const void *context)
 {
     layers[layer_depth - 1].decide = decide;
+    layers[layer_depth - 1].context = context;
 }
 
 void layer_decided(struct layer *layer)
@@ -72,9 +73,9 @@ void layer_decided(struct layer *layer)
     layer->admitted = layer->call->ticket.admitted;
 }
 
-int layer_ask(struct layer *layer, const uint8_t *address)
+int layer_ask(struct layer *layer, const struct address *address)
 {
-    return layer->decide != NULL && layer->call != NULL ? layer->decide(layer, address) : 0;
+    return layer->decide != NULL ? layer->decide(layer, address) : 0;
 }
 
 void layer_forget(const struct call *call)
@@ -86,24 +87,26 @@ void layer_forget(const struct call *call)
     }
 }
 
-int layer_leave(const void *frame)
+struct layer_news layer_leave(const void *frame)
 {
     /* What is further in was jumped over; its own hook would have left it. */
     while (layer_depth > 0 && (uintptr_t)layers[layer_depth - 1].frame < (uintptr_t)frame) {
         drop();
     }
     if (layer_depth == 0 || layers[layer_depth - 1].frame != frame) {
-        return 0; /* it was found dead by a hook on another stack */
+        return (struct layer_news){.error = 0}; /* it was found dead by a hook on another stack */
     }
     layer_depth--;
-    int error = layers[layer_depth].error;
+    const struct layer *layer = &layers[layer_depth];
+    struct layer_news news = {.error = layer->error, .heard = layer->heard};
 
     layers[layer_depth] = (struct layer){.call = NULL};
-    return error;
+    return news;
 }
 
 void layer_heard(struct layer *layer)
 {
+    layer->heard = true;
     if (layer->call != NULL && layer->call->ticket.admitted == layer->admitted) {
         call_heard(layer->call);
     }

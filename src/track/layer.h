@@ -14,16 +14,20 @@
 #define TRACK_LAYER_H
 
 #include "real/real.h"
+#include "track/address.h"
 #include "track/call.h"
 #include <stdint.h>
 
 struct layer;
 
 /*
- * May the layer's library connect to this address (16 bytes, IPv4 as ::ffff:a.b.c.d)? 0, or the errno of a refusal. For a
- * transfer whose provider depends on the address: asked at each of its connects, decided at the first.
+ * May the layer's library connect to this address (NULL: no address of the internet)? 0, the errno of a refusal, or
+ * LAYER_BELOW: the connection is none of the layer's, and whatever is to be said about it the hooks below say. Asked at each
+ * of its connects. For a transfer whose provider depends on the address, decided at the first; for several transfers of
+ * which not all are calls.
  */
-typedef int layer_decider(struct layer *layer, const uint8_t *address);
+#define LAYER_BELOW (-1)
+typedef int layer_decider(struct layer *layer, const struct address *address);
 
 struct layer {
     struct call *call; /* NULL: the layer is in, but its transfer is none of ours */
@@ -31,7 +35,9 @@ struct layer {
     const void *frame;
     const struct real_range *library; /* whose layer it is; NULL or empty: unknown */
     layer_decider *decide;            /* NULL: nothing is left to decide */
-    int error; /* errno of the last thing that failed in connecting, as the socket hooks saw it; 0 none */
+    const void *context;              /* the decider's own */
+    int error;  /* errno of the last thing that failed in connecting, as the socket hooks saw it; 0 none */
+    bool heard; /* a byte moved */
 };
 
 /* How many are in. For layer_current() only. */
@@ -52,20 +58,24 @@ bool layer_covers(const struct layer *layer, const void *caller);
  * are in; do not leave. *library lasts as long as the process.
  */
 bool layer_enter(struct call *call, const void *frame, const struct real_range *library);
-/* The call of the layer that was just entered is not admitted yet: at its first connect it is asked for. */
-void layer_defer(layer_decider *decide);
+/* The layer that was just entered does not know of every connect beforehand whose it is: it is asked. */
+void layer_defer(layer_decider *decide, const void *context);
 /* It was: the layer is at work for the call that was admitted. */
 void layer_decided(struct layer *layer);
 /* This call is over, whoever may still think that it is under way. */
 void layer_forget(const struct call *call);
-/* Leaves the layer that was entered with this frame, and what was left behind inside it. Returns its error. */
-int layer_leave(const void *frame);
+/* Leaves the layer that was entered with this frame, and what was left behind inside it. Returns what it was told. */
+struct layer_news {
+    int error;
+    bool heard;
+};
+struct layer_news layer_leave(const void *frame);
 
 /*
- * What a socket hook asks and tells the layer above it: whether it may connect; a byte moved; socket(), connect() or
+ * What a socket hook asks and tells the layer above it: whether it may connect (as layer_decider); a byte moved; socket(), connect() or
  * SO_ERROR said this errno (0 and EINPROGRESS are no errors, and change nothing).
  */
-int layer_ask(struct layer *layer, const uint8_t *address);
+int layer_ask(struct layer *layer, const struct address *address);
 void layer_heard(struct layer *layer);
 void layer_failed(struct layer *layer, int error);
 

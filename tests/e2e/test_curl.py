@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness import BUILD, LIBRARY, which
+from harness import BUILD, LIBRARY
 
 TRANSFERS = BUILD / "clients" / "transfers"
 PYTHON = "/usr/bin/python3"
@@ -338,18 +338,6 @@ def test_pycurl_is_refused_and_counted_by_its_own_libcurl(acme, provider, preloa
     said = run()
     assert [line.startswith("7 prebreak: acme is held-open") and line.endswith(" 111") for line in said] == [True, True]
     assert total(acme) == {"ok": 2, "refused": 2}
-
-
-def test_git_speaks_through_the_multi_interface_and_is_refused_at_the_socket(acme, provider):
-    if which("git") is None:
-        pytest.skip("needs git")
-    known(acme, provider)
-    acme.prebreak("hold", "acme", "open")
-
-    done = acme.run("git", "ls-remote", provider.acme + "x.git", GIT_TERMINAL_PROMPT=0)
-
-    assert done.returncode != 0 and provider.requests() == 1
-    assert total(acme)["refused"] >= 1
 
 
 def test_library_itself_needs_no_libcurl():

@@ -37,8 +37,8 @@ static HOOK struct layer *socket_hook(void)
     return layer_current(__builtin_frame_address(0));
 }
 
-/* A hook of libcurl's: enters, lets `inner` run, leaves; returns what the layer had as its error. */
-static HOOK int curl_hook(struct call *call, void (*inner)(void))
+/* A hook of libcurl's: enters, lets `inner` run, leaves; returns what the layer was told. */
+static HOOK struct layer_news curl_hook(struct call *call, void (*inner)(void))
 {
     const void *frame = __builtin_frame_address(0);
 
@@ -85,7 +85,7 @@ static void find_nobodys(void)
 
 START_TEST(layer_of_no_call_is_in_all_the_same)
 {
-    curl_hook(NULL, find_nobodys);
+    ck_assert(curl_hook(NULL, find_nobodys).heard);
     ck_assert_ptr_null(socket_hook());
     ck_assert_uint_eq(heard, 0);
 }
@@ -125,9 +125,14 @@ static void tell(void)
 
 START_TEST(layer_hears_of_bytes_and_keeps_the_last_error)
 {
-    ck_assert_int_eq(curl_hook(&outer_call, tell), ECONNREFUSED);
+    struct layer_news news = curl_hook(&outer_call, tell);
+
+    ck_assert_int_eq(news.error, ECONNREFUSED);
+    ck_assert(news.heard);
     ck_assert_uint_eq(heard, 1);
-    ck_assert_int_eq(curl_hook(&outer_call, find_outer), 0);
+    news = curl_hook(&outer_call, find_outer);
+    ck_assert_int_eq(news.error, 0);
+    ck_assert(!news.heard);
 }
 END_TEST
 
@@ -263,23 +268,24 @@ END_TEST
 
 static unsigned asked;
 
-static int refuse_v6(struct layer *layer, const uint8_t *address)
+static int refuse_v6(struct layer *layer, const struct address *address)
 {
+    ck_assert_ptr_eq(layer->context, &asked);
     asked++;
     layer->call->ticket.admitted = 7;
     layer_decided(layer);
-    return address[0] == 0xfd ? EHOSTUNREACH : 0;
+    return address->bytes[0] == 0xfd ? EHOSTUNREACH : 0;
 }
 
 static void ask(void)
 {
-    static const uint8_t four[16] = {[10] = 0xff, [11] = 0xff, [12] = 10}, six[16] = {0xfd};
+    static const struct address four = {.bytes = {[10] = 0xff, [11] = 0xff, [12] = 10}}, six = {.bytes = {0xfd}};
     struct layer *layer = socket_hook();
 
-    ck_assert_int_eq(layer_ask(layer, four), 0);
-    layer_defer(refuse_v6);
-    ck_assert_int_eq(layer_ask(layer, four), 0);
-    ck_assert_int_eq(layer_ask(layer, six), EHOSTUNREACH);
+    ck_assert_int_eq(layer_ask(layer, &four), 0);
+    layer_defer(refuse_v6, &asked);
+    ck_assert_int_eq(layer_ask(layer, &four), 0);
+    ck_assert_int_eq(layer_ask(layer, &six), EHOSTUNREACH);
     layer_heard(layer);
 }
 
@@ -291,9 +297,25 @@ START_TEST(layer_that_decides_late_is_asked_at_each_connect)
 }
 END_TEST
 
-START_TEST(layer_of_no_call_lets_everything_connect)
+static int not_mine(struct layer *layer, const struct address *address)
 {
-    ck_assert_int_eq(layer_ask(&(struct layer){.decide = refuse_v6}, (const uint8_t[16]){0xfd}), 0);
+    ck_assert_ptr_null(layer->call);
+    ck_assert_ptr_null(address);
+    return LAYER_BELOW;
+}
+
+static void ask_nobodys(void)
+{
+    struct layer *layer = socket_hook();
+
+    ck_assert_int_eq(layer_ask(layer, NULL), 0);
+    layer_defer(not_mine, NULL);
+    ck_assert_int_eq(layer_ask(layer, NULL), LAYER_BELOW);
+}
+
+START_TEST(layer_of_no_call_lets_everything_connect_unless_it_says_otherwise)
+{
+    curl_hook(NULL, ask_nobodys);
 }
 END_TEST
 
@@ -360,7 +382,7 @@ int main(void)
         forgotten_call_is_not_ended_by_an_old_guard,
         layer_covers_what_its_library_does_and_nothing_else,
         layer_that_decides_late_is_asked_at_each_connect,
-        layer_of_no_call_lets_everything_connect,
+        layer_of_no_call_lets_everything_connect_unless_it_says_otherwise,
         leaving_takes_along_what_was_jumped_over_inside,
         too_many_layers_are_refused_and_leave_nothing_behind,
         layers_are_of_their_thread,

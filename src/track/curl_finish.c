@@ -1,0 +1,147 @@
+#include "track/curl_finish.h"
+
+#include "track/curl_outcome.h"
+#include "track/process.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+/* ---- what libcurl knows ------------------------------------------------------------------------------------------- */
+
+long curl_ask_number(const struct curl_handle *handle, CURL *easy, CURLINFO info)
+{
+    long value = 0;
+
+    return handle->api->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+uint64_t curl_ask_offset(const struct curl_handle *handle, CURL *easy, CURLINFO info)
+{
+    curl_off_t value = 0;
+
+    return handle->api->easy_getinfo(easy, info, &value) == CURLE_OK && value > 0 ? (uint64_t)value : 0;
+}
+
+const char *curl_ask_text(const struct curl_handle *handle, CURL *easy, CURLINFO info)
+{
+    char *value = NULL;
+
+    return handle->api->easy_getinfo(easy, info, &value) == CURLE_OK && value != NULL ? value : "";
+}
+
+static bool went_elsewhere(const struct curl_handle *handle, CURL *easy)
+{
+    struct curl_target last;
+
+    const char *url = curl_ask_text(handle, easy, CURLINFO_EFFECTIVE_URL);
+
+    return !curl_target_of_text(handle->api, url, &last) || last.hash != handle->pending.hash;
+}
+
+static struct curl_facts gather(struct curl_handle *handle, CURL *easy, CURLcode code, int error)
+{
+    struct curl_facts facts = {.code = (int)code, .error = error};
+
+    if (handle->pending.http) {
+        long status = curl_ask_number(handle, easy, CURLINFO_RESPONSE_CODE);
+
+        facts.status = status >= 200 && status <= 999 ? (unsigned)status : 0;
+        facts.redirected = curl_ask_number(handle, easy, CURLINFO_REDIRECT_COUNT) > 0;
+        facts.elsewhere = facts.redirected && went_elsewhere(handle, easy);
+    }
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+        facts.dns_failed = __atomic_load_n(&handle->dns, __ATOMIC_RELAXED) == CURL_DNS_FAILED;
+        break;
+    case CURLE_OPERATION_TIMEDOUT:
+        facts.connected = curl_ask_text(handle, easy, CURLINFO_PRIMARY_IP)[0] != '\0';
+        facts.resolved = curl_ask_offset(handle, easy, CURLINFO_NAMELOOKUP_TIME_T) > 0;
+        break;
+    case CURLE_RECV_ERROR:
+        facts.tunnel = (unsigned)curl_ask_number(handle, easy, CURLINFO_HTTP_CONNECTCODE);
+        break;
+    default:
+        break;
+    }
+    return facts;
+}
+
+/* When the provider asks to be called again, by the headers of the transfer's last answer. */
+static void gather_retry(const struct curl_handle *handle, CURL *easy, unsigned status, struct retry *retry)
+{
+    struct curl_header *header;
+    const char *name;
+
+    retry_begin(retry);
+    if (!retry_status(status)) {
+        return;
+    }
+    if (handle->api->easy_header == NULL) { /* before 7.84 */
+        retry_take_seconds(retry, curl_ask_offset(handle, easy, CURLINFO_RETRY_AFTER));
+        return;
+    }
+    for (unsigned field = 1; (name = retry_field_name(field)) != NULL; field++) {
+        if (handle->api->easy_header(easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK) {
+            for (size_t times = 0; times < header->amount && times < 2; times++) {
+                retry_take(retry, field, header->value, strlen(header->value));
+            }
+        }
+    }
+}
+
+/* From the end of the request to the first byte of its answer. */
+static void tell_first_byte(struct curl_handle *handle, CURL *easy)
+{
+    uint64_t sent = curl_ask_offset(handle, easy, CURLINFO_PRETRANSFER_TIME_T);
+    uint64_t answered = curl_ask_offset(handle, easy, CURLINFO_STARTTRANSFER_TIME_T);
+
+    if (answered > sent) {
+        call_first_byte(&handle->call, (answered - sent) * 1000);
+    }
+}
+
+/* ---- how it ended ------------------------------------------------------------------------------------------------- */
+
+static void end(struct curl_handle *handle, CURL *easy, const struct curl_facts *facts, struct curl_outcome outcome)
+{
+    if (!facts->redirected) { /* of several nobody knows */
+        tell_first_byte(handle, easy);
+    }
+    if (outcome.by_status ||
+        (outcome.unless_status && facts->status != 0 && call_status_decides(&handle->call, facts->status))) {
+        struct retry retry;
+
+        gather_retry(handle, easy, facts->status, &retry);
+        call_status(&handle->call, facts->status, &retry);
+    } else if (outcome.outcome == PREBREAK_OK) {
+        call_ok(&handle->call);
+    } else if (outcome.outcome == PREBREAK_FAILED) {
+        call_failed(&handle->call, outcome.kind);
+    } else {
+        call_neutral(&handle->call);
+    }
+}
+
+void curl_finish(struct curl_handle *handle, CURL *easy, CURLcode code, int error)
+{
+    if (handle->call.provider != NULL) {
+        struct curl_facts facts = gather(handle, easy, code, error);
+
+        end(handle, easy, &facts, curl_outcome(&facts));
+    }
+}
+
+void curl_finish_given_up(struct curl_handle *handle, CURL *easy, bool began, uint64_t idle)
+{
+    if (!began) {
+        call_neutral(&handle->call); /* what can be asked is an earlier transfer's */
+    }
+    if (handle->call.provider != NULL) {
+        /* Within a second without any trouble: clients that hedge do it all day. */
+        CURLcode code = idle < SECOND_NS ? CURLE_ABORTED_BY_CALLBACK : CURLE_OPERATION_TIMEDOUT;
+        struct curl_facts facts = gather(handle, easy, code, 0);
+
+        end(handle, easy, &facts, curl_outcome(&facts));
+    }
+}

@@ -1,0 +1,25 @@
+/*
+ * After a curl transfer: how its call ended, by all that libcurl can be asked.
+ */
+#ifndef TRACK_CURL_FINISH_H
+#define TRACK_CURL_FINISH_H
+
+#include "track/curl_handle.h"
+
+/*
+ * The transfer on the handle ended with this code, and its call, if one is under way, with it. error: errno of connecting, as
+ * far as it is known; 0: it is not. Asked for with CURLE_COULDNT_CONNECT.
+ */
+void curl_finish(struct curl_handle *handle, CURL *easy, CURLcode code, int error);
+/*
+ * The program took the transfer back before it was over. A byte of it moved `idle` ns ago; or it never began, and says
+ * nothing.
+ */
+void curl_finish_given_up(struct curl_handle *handle, CURL *easy, bool began, uint64_t idle);
+
+/* What getinfo answers; 0 and "" if it does not. */
+long curl_ask_number(const struct curl_handle *handle, CURL *easy, CURLINFO info);
+uint64_t curl_ask_offset(const struct curl_handle *handle, CURL *easy, CURLINFO info);
+const char *curl_ask_text(const struct curl_handle *handle, CURL *easy, CURLINFO info);
+
+#endif
