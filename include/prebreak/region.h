@@ -226,7 +226,8 @@ struct prebreak_header {
     prebreak_word next_event; /* number of the last event, from 1 */
     prebreak_word table_full; /* calls passed because no slot was left */
     prebreak_word nameless;   /* slots taken by hosts named after themselves */
-    prebreak_word spare[17];
+    prebreak_word log_told;   /* CLOCK_MONOTONIC ns: when it was last kept as an event that a log cannot be written */
+    prebreak_word spare[16];
 };
 
 struct prebreak_region {

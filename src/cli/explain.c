@@ -252,7 +252,7 @@ static int show_region(const char *path, void *context)
     } else if (trouble == STATE_ABSENT || trouble == STATE_PRIVATE) {
         show_now(NULL, context);
     } else {
-        code = regions_complain(state.path, trouble);
+        code = regions_complain(&state);
     }
     state_close(&state);
     return code;

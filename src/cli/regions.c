@@ -13,6 +13,7 @@
 
 #define DIRECTORY "/dev/shm"
 #define PREFIX    "prebreak-"
+#define WHAT      160 /* bytes of what is wrong with one */
 
 static const char *chosen_user;
 static bool chosen_all;
@@ -28,13 +29,24 @@ bool regions_all(void)
     return chosen_all;
 }
 
-int regions_complain(const char *path, enum state_trouble trouble)
+static int complain(const char *path, enum state_trouble trouble, const char *what)
 {
     char printable[TEXT_NAME];
     const char *remedy = report_remedy(trouble);
     int code = trouble == STATE_FORBIDDEN ? EX_NOPERM : EX_UNAVAILABLE;
-    return cli_fail(code, "%s: %s%s%s", text_printable(path, printable, sizeof(printable)), state_trouble_text(trouble),
+    return cli_fail(code, "%s: %s%s%s", text_printable(path, printable, sizeof(printable)), what,
                     remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
+}
+
+int regions_complain(const struct state *state)
+{
+    char what[WHAT];
+    return complain(state->path, state->trouble, state_trouble_say(state, what, sizeof(what)));
+}
+
+int regions_complain_of(const char *path, enum state_trouble trouble)
+{
+    return complain(path, trouble, state_trouble_text(trouble));
 }
 
 // ---- as whom --------------------------------------------------------------------------------------------------------
@@ -171,7 +183,7 @@ static int act_mapped(const char *path, void *context)
     struct state state;
     enum state_trouble trouble = state_open(&state, path, STATE_EXISTING);
     if (trouble != STATE_SOUND) {
-        int code = regions_complain(state.path, trouble);
+        int code = regions_complain(&state);
         state_close(&state);
         return code;
     }

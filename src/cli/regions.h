@@ -28,7 +28,9 @@ int regions_each(regions_act *act, void *context);
 typedef int regions_path_act(const char *path, void *context);
 int regions_each_path(regions_path_act *act, void *context);
 
-/* Says why the region at this path cannot be used, and what to do. Returns 69, or 77 where it was not permitted. */
-int regions_complain(const char *path, enum state_trouble trouble);
+/* Says why a region cannot be used, and what to do. Returns 69, or 77 where it was not permitted. */
+int regions_complain(const struct state *state);
+/* The same of a path alone. */
+int regions_complain_of(const char *path, enum state_trouble trouble);
 
 #endif

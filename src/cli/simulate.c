@@ -117,6 +117,20 @@ static int add_policy(struct request *request, const char *text)
     return 0;
 }
 
+static int unknown_scenario(const char *name)
+{
+    char names[2048];
+    size_t length = 0;
+    names[0] = '\0';
+    for (size_t i = 0; i < sim_scenario_count; i++) {
+        size_t needed = strlen(sim_scenarios[i].name) + 1;
+        if (length + needed < sizeof names) {
+            length += (size_t)snprintf(names + length, sizeof names - length, " %s", sim_scenarios[i].name);
+        }
+    }
+    return cli_usage(NAME, "unknown scenario '%s', expected one of:%s", name, names);
+}
+
 static int add_scenarios(struct request *request, const char *name)
 {
     bool found = false;
@@ -133,7 +147,7 @@ static int add_scenarios(struct request *request, const char *name)
             request->scenario[request->scenarios++] = &sim_scenarios[i];
         }
     }
-    return found ? 0 : cli_usage(NAME, "unknown scenario '%s'", name);
+    return found ? 0 : unknown_scenario(name);
 }
 
 static int read_seed(struct request *request, const char *text)

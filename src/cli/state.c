@@ -42,7 +42,7 @@ static int recreate(const char *path, void *context)
     (void)context;
     enum state_trouble trouble = state_recreate(path);
     if (trouble != STATE_SOUND) {
-        return regions_complain(path != NULL ? path : "the default region", trouble);
+        return regions_complain_of(path != NULL ? path : "the default region", trouble);
     }
     return 0;
 }

@@ -30,6 +30,7 @@ const char *report_remedy(enum state_trouble trouble)
         [STATE_FORBIDDEN] =
             "look at the permissions of the file and its directory, or ask as the user whose it is (-u)",
         [STATE_NOT_OURS] = "ask as the user whose it is (-u), or take the file away",
+        [STATE_EXPOSED] = "`chmod 600` if nobody has meddled with it, or `prebreak state --recreate`",
         [STATE_NOT_A_FILE] = "take away what stands in its place",
         [STATE_SHORT] = recreate,
         [STATE_GARBAGE] = recreate,

@@ -14,7 +14,8 @@ static const char *const trouble_texts[STATE_TROUBLES] = {
     [STATE_PRIVATE] = "private, as asked for",
     [STATE_ABSENT] = "there is none yet",
     [STATE_FORBIDDEN] = "cannot be opened or created",
-    [STATE_NOT_OURS] = "somebody else owns it or can write it",
+    [STATE_NOT_OURS] = "somebody else owns it",
+    [STATE_EXPOSED] = "others may read or write it",
     [STATE_NOT_A_FILE] = "not a regular file",
     [STATE_SHORT] = "truncated",
     [STATE_GARBAGE] = "not a region",
@@ -27,6 +28,31 @@ static const char *const trouble_texts[STATE_TROUBLES] = {
 const char *state_trouble_text(enum state_trouble trouble)
 {
     return (unsigned)trouble < STATE_TROUBLES ? trouble_texts[trouble] : "unknown";
+}
+
+/* Two numbers that should have been one. */
+static void say_both(char *buffer, size_t size, size_t at, const char *what, const uint64_t number[2], unsigned base)
+{
+    static const char *const before[2] = {": ", ", expected "};
+    for (int i = 0; i < 2; i++) {
+        at = text_append(buffer, size, at, before[i]);
+        at = text_append(buffer, size, at, what);
+        at = text_append_number(buffer, size, at, number[i], base);
+    }
+}
+
+char *state_trouble_say(const struct state *state, char *buffer, size_t size)
+{
+    size_t at = text_append(buffer, size, 0, state_trouble_text(state->trouble));
+
+    if (at == size) {
+        buffer[0] = '\0';
+    } else if (state->trouble == STATE_NOT_OURS) {
+        say_both(buffer, size, at, "uid ", (const uint64_t[]){state->owner, state->uid}, 10);
+    } else if (state->trouble == STATE_EXPOSED) {
+        say_both(buffer, size, at, "mode 0", (const uint64_t[]){state->mode & 07777, 0600}, 8);
+    }
+    return buffer;
 }
 
 /* ---- this machine ----------------------------------------------------------------------------------------------- */
@@ -53,10 +79,10 @@ static enum state_trouble check_status(const struct stat *status, uid_t uid)
     if (!S_ISREG(status->st_mode)) {
         return STATE_NOT_A_FILE;
     }
-    if (status->st_uid != uid || status->st_mode & (S_IRWXG | S_IRWXO)) {
+    if (status->st_uid != uid) {
         return STATE_NOT_OURS;
     }
-    return STATE_SOUND;
+    return status->st_mode & (S_IRWXG | S_IRWXO) ? STATE_EXPOSED : STATE_SOUND;
 }
 
 /* What a failed open or stat of the path means. */

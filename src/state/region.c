@@ -130,6 +130,8 @@ static enum state_trouble share_any(struct state *state, enum state_open how)
 
     state->device = found.status.st_dev;
     state->inode = found.status.st_ino;
+    state->owner = found.status.st_uid;
+    state->mode = found.status.st_mode;
     if (trouble == STATE_OTHER_VERSION) {
         trouble = share_versioned(state, how, found.fd);
         state->versioned = trouble == STATE_SOUND;

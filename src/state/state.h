@@ -26,7 +26,8 @@ enum state_trouble {
     STATE_PRIVATE,    /* asked for */
     STATE_ABSENT,     /* there is none (only where it was not to be created) */
     STATE_FORBIDDEN,  /* cannot be opened or created */
-    STATE_NOT_OURS,   /* somebody else owns it or can write it */
+    STATE_NOT_OURS,   /* somebody else owns it */
+    STATE_EXPOSED,    /* others may read or write it */
     STATE_NOT_A_FILE, /* symlink, directory, device */
     STATE_SHORT,      /* truncated */
     STATE_GARBAGE,    /* no magic, or fields that make no sense */
@@ -38,6 +39,10 @@ enum state_trouble {
 };
 const char *state_trouble_text(enum state_trouble trouble);
 
+struct state;
+/* The same with what was found there and what was expected, where that says more. Returns buffer. */
+char *state_trouble_say(const struct state *state, char *buffer, size_t size);
+
 struct state {
     struct prebreak_region *region; /* NULL: nothing could be had, pass everything */
     bool shared;
@@ -46,6 +51,8 @@ struct state {
     uid_t uid;             /* effective, when it was opened */
     dev_t device;          /* of what was seen at the path then, */
     ino_t inode;           /* sound or not; 0: nothing */
+    uid_t owner;           /* of that, */
+    mode_t mode;           /* and its permissions */
     uint64_t opened;       /* CLOCK_MONOTONIC, ns */
     uint32_t pid, pid_ns;  /* of this process, for struct breaker_caller */
     char path[STATE_PATH]; /* as asked for, or the default of this uid */

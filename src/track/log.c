@@ -83,19 +83,86 @@ static void write_quietly(int fd, const char *line, size_t length, bool pipe)
 
 /* ---- the places --------------------------------------------------------------------------------------------------- */
 
-/* A file that is one: neither a link, nor a pipe or a device that somebody put there. */
-static void to_file(const char *line, size_t length)
+static const char no_file[] = "not a regular file";
+
+/* Why a file could not be opened. */
+static const char *open_trouble(int error)
+{
+    static const struct {
+        int error;
+        const char *text;
+    } troubles[] = {
+        {ENOENT, "no such directory"},
+        {ENOTDIR, "no such directory"},
+        {EACCES, "permission denied"},
+        {EPERM, "permission denied"},
+        {EROFS, "a read-only file system"},
+        {ELOOP, no_file},
+        {EISDIR, no_file},
+        {ENXIO, no_file},
+        {ENOSPC, "no space"},
+        {EDQUOT, "no space"},
+        {EMFILE, "no file descriptor"},
+        {ENFILE, "no file descriptor"},
+    };
+    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
+        if (troubles[i].error == error) {
+            return troubles[i].text;
+        }
+    }
+    return "cannot be opened";
+}
+
+/*
+ * A file that is one: neither a link, nor a pipe or a device that somebody put there. Returns what was in the way, NULL:
+ * nothing.
+ */
+static const char *to_file(const char *line, size_t length)
 {
     struct stat st;
     int fd = real_open(own.path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
     if (fd < 0) {
-        return;
+        return open_trouble(errno);
     }
+    bool regular = real_fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     /* a low number is one that the program closed: another thread may be writing to "its" stderr right now */
-    if (fd > 2 && real_fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (regular && fd > 2) {
         write_quietly(fd, line, length, false);
     }
     real_close(fd);
+    return regular ? NULL : no_file;
+}
+
+#define FILE_TOLD_NS UINT64_C(3600000000000)
+
+/*
+ * Where else could that be told than in the region? Once an hour for all processes: it is of no more use to the ring than
+ * that. Apart from the line's frame, to keep each within bounds.
+ */
+static __attribute__((noinline)) void tell_of_file(const char *trouble)
+{
+    struct state *state = __atomic_load_n(&own.region, __ATOMIC_ACQUIRE);
+    struct timespec clock;
+    if (trouble == NULL || state == NULL || state->region == NULL) {
+        return;
+    }
+    real_clock_gettime(CLOCK_MONOTONIC_COARSE, &clock);
+    uint64_t now = (uint64_t)clock.tv_sec * UINT64_C(1000000000) + (uint64_t)clock.tv_nsec;
+    prebreak_word *word = &state->region->header.log_told;
+    uint64_t last = __atomic_load_n(word, __ATOMIC_RELAXED);
+    bool due = last == 0 || last > now || now - last >= FILE_TOLD_NS;
+    if (!due || !__atomic_compare_exchange_n(word, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        return;
+    }
+    struct event event;
+    struct text text;
+    event_begin(&event, state, EVENT_CONFIG, NULL);
+    text_begin(&text, event.text, sizeof event.text);
+    text_add(&text, "PREBREAK_LOG: ");
+    text_add(&text, trouble);
+    text_add(&text, ": ");
+    text_add(&text, own.path); /* last: it may be cut */
+    event_put(state, &event);
 }
 
 /*
@@ -167,7 +234,7 @@ static __attribute__((noinline)) void deliver(const struct event *event, const c
         to_syslog(event, line, length);
         return;
     case CONFIG_LOG_FILE:
-        to_file(line, length);
+        tell_of_file(to_file(line, length));
         return;
     }
 }

@@ -3,6 +3,7 @@
  */
 #include "track/process.h"
 #include "real/real.h"
+#include "rules/text.h"
 #include "track/attempt.h"
 #include "track/config.h"
 #include "track/fdtable.h"
@@ -181,10 +182,13 @@ static void tell_trouble(struct state *state)
     }
     struct event event;
     event_begin(&event, state, EVENT_STATE, NULL);
-    const char *text = state_trouble_text(state->trouble);
-    for (size_t i = 0; i < sizeof event.text - 1 && text[i] != '\0'; i++) {
-        event.text[i] = text[i];
-    }
+    char what[96];
+    struct text text;
+    text_begin(&text, event.text, sizeof event.text);
+    text_add(&text, "PREBREAK_STATE: ");
+    text_add(&text, state_trouble_say(state, what, sizeof what));
+    text_add(&text, state->path[0] != '\0' ? ": " : ": its name is too long");
+    text_add(&text, state->path); /* last: it may be cut */
     log_event(state, &event);
 }
 

@@ -171,6 +171,44 @@ def test_what_is_no_file_of_ours_leaves_the_program_unharmed(acme, provider, reg
     assert acme.prebreak("status", check=False).returncode in (69, 77)
 
 
+def test_a_region_that_others_may_touch_is_told_with_its_path_its_mode_and_a_remedy(acme, provider, region):
+    acme.state.write_bytes(region)
+    acme.state.chmod(0o644)
+    acme.run(CALL, "127.0.0.1", provider.port, check=True)
+    event = [line for line in acme.events() if "event=state" in line]
+    assert len(event) == 1
+    assert f"PREBREAK_STATE: others may read or write it: mode 0644, expected mode 0600: {acme.state}" in event[0]
+    said = acme.prebreak("status", check=False)
+    assert said.returncode == 69
+    assert said.stderr == (
+        f"prebreak: {acme.state}: others may read or write it: mode 0644, expected mode 0600; "
+        "`chmod 600` if nobody has meddled with it, or `prebreak state --recreate`\n"
+    )
+    acme.prebreak("state", "--recreate")
+    assert acme.prebreak("status").returncode == 0
+
+
+def test_a_state_that_cannot_be_made_is_told_with_its_path(acme, provider):
+    state = acme.directory / "missing" / "state"
+    acme.run(CALL, "127.0.0.1", provider.port, check=True, PREBREAK_STATE=state)
+    event = [line for line in acme.events() if "event=state" in line]
+    assert len(event) == 1
+    assert f'text="PREBREAK_STATE: cannot be opened or created: {state}"' in event[0]
+
+
+def test_a_log_that_cannot_be_written_is_told_once_and_never_to_the_program(acme, provider):
+    log = acme.directory / "missing" / "log"
+    acme.run(CALL, "127.0.0.1", provider.port, check=True)
+    for phase in ("open", "closed", "open"):
+        acme.prebreak("hold", "acme", phase)
+        done = acme.run(CALL, "127.0.0.1", provider.port, PREBREAK_LOG=log)
+        assert done.stderr == ""
+    events = [line for line in acme.prebreak("events").stdout.splitlines() if "PREBREAK_LOG" in line]
+    assert len(events) == 1
+    told = f"PREBREAK_LOG: no such directory: {log}"
+    assert told[:100] in events[0]  # as much as the ring keeps
+
+
 def test_region_of_somebody_else_is_not_used(need_root, acme, provider, region):
     acme.state.write_bytes(region)
     os.chmod(acme.state, 0o600)

@@ -100,6 +100,7 @@ def test_a_picture_that_cannot_be_written_is_said_in_one_line(tmp_path):
     "arguments, named",
     [
         (["--scenario", "volcano"], "volcano"),
+        (["--scenario", "volcano"], "expected one of: outage-20s outage-120s "),
         (["--scenario", ""], "scenario"),
         (["--policy", "policy=nonsense"], "nonsense"),
         (["--policy", "policy=sre trip=many"], "many"),

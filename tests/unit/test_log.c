@@ -108,6 +108,52 @@ START_TEST(a_file_that_was_moved_away_is_begun_anew)
 }
 END_TEST
 
+/* How many events of the region say this, and all of the last one's text. */
+static unsigned told(struct state *state, const char *what, char *last)
+{
+    struct event event;
+    unsigned count = 0;
+    for (uint64_t after = 0; event_next(state, after, &event); after = event.sequence) {
+        if (strstr(event.text, what) != NULL) {
+            strcpy(last, event.text);
+            count++;
+        }
+    }
+    return count;
+}
+
+START_TEST(a_file_that_cannot_be_written_is_told_in_the_region_once)
+{
+    static struct state state;
+    char text[sizeof((struct event){0}.text)];
+    char expected[160];
+    char *path = _i == 0 ? strcat(file, ".d/log") : directory;
+    state_open(&state, "private", STATE_CREATE);
+    ck_assert_ptr_nonnull(state.region);
+    begin(path);
+    log_region(&state);
+    for (int i = 0; i < 5; i++) {
+        say("one");
+    }
+    ck_assert_uint_eq(told(&state, "PREBREAK_LOG", text), 1);
+    snprintf(expected, sizeof expected, "PREBREAK_LOG: %s: %s",
+             _i == 0 ? "no such directory" : "not a regular file", path);
+    ck_assert_str_eq(text, expected);
+}
+END_TEST
+
+START_TEST(a_file_that_can_be_written_is_told_nobody)
+{
+    static struct state state;
+    char text[sizeof((struct event){0}.text)];
+    state_open(&state, "private", STATE_CREATE);
+    begin(file);
+    log_region(&state);
+    say("one");
+    ck_assert_uint_eq(told(&state, "", text), 0);
+}
+END_TEST
+
 START_TEST(a_link_is_not_followed)
 {
     char victim[80];
@@ -342,6 +388,8 @@ int main(void)
     tcase_add_test(tests, a_file_gets_one_line_an_event);
     tcase_add_test(tests, a_file_may_be_json);
     tcase_add_test(tests, a_file_that_was_moved_away_is_begun_anew);
+    tcase_add_loop_test(tests, a_file_that_cannot_be_written_is_told_in_the_region_once, 0, 2);
+    tcase_add_test(tests, a_file_that_can_be_written_is_told_nobody);
     tcase_add_test(tests, a_link_is_not_followed);
     tcase_add_test(tests, what_is_no_file_gets_nothing);
     tcase_add_test(tests, a_low_descriptor_is_not_written_to);

@@ -99,13 +99,18 @@ START_TEST(a_device_is_not_opened)
 }
 END_TEST
 
-START_TEST(a_region_that_others_may_touch_is_not_ours)
+START_TEST(a_region_that_others_may_touch_is_not_used)
 {
     static const mode_t modes[] = {0660, 0604, 0640, 0606, 0610};
 
     ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
     ck_assert_int_eq(chmod(region_path, modes[_i]), 0);
-    opens_privately(region_path, STATE_NOT_OURS);
+    opens_privately(region_path, STATE_EXPOSED);
+    char expected[96];
+    char found[96];
+    snprintf(expected, sizeof expected, "others may read or write it: mode 0%o, expected mode 0600",
+             (unsigned)modes[_i]);
+    ck_assert_str_eq(state_trouble_say(&state, found, sizeof found), expected);
 }
 END_TEST
 
@@ -117,6 +122,9 @@ START_TEST(a_region_of_another_owner_is_not_ours_and_cannot_be_replaced)
     ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
     ck_assert_int_eq(chown(region_path, NOBODY, NOBODY), 0);
     opens_privately(region_path, STATE_NOT_OURS);
+    char found[96];
+    ck_assert_str_eq(state_trouble_say(&state, found, sizeof found),
+                     "somebody else owns it: uid 65534, expected uid 0");
     ck_assert_int_eq(state_recreate(region_path), STATE_NOT_OURS);
 }
 END_TEST
@@ -353,7 +361,7 @@ int main(void)
     tcase_add_test(harm, a_symlink_that_comes_after_the_first_look_is_not_followed);
     tcase_add_test(harm, a_fifo_is_neither_waited_for_nor_used);
     tcase_add_test(harm, a_device_is_not_opened);
-    tcase_add_loop_test(harm, a_region_that_others_may_touch_is_not_ours, 0, 5);
+    tcase_add_loop_test(harm, a_region_that_others_may_touch_is_not_used, 0, 5);
     tcase_add_test(harm, a_region_of_another_owner_is_not_ours_and_cannot_be_replaced);
     tcase_add_test(harm, a_directory_that_cannot_be_written_gives_private_state);
     tcase_add_test(harm, a_path_without_a_directory_or_too_long_gives_private_state);
