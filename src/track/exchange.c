@@ -88,7 +88,7 @@ void exchange_sent_unseen(struct exchange *exchange)
         exchange->single = true;
     }
     exchange->requests_lost = true;
-    if (exchange->asked == 0) {
+    if (exchange->asked == 0 && (exchange->protocol != EXCHANGE_OPAQUE || exchange->completed == 0)) {
         exchange->asked = 1;
     }
     exchange_note_written(exchange, 1);

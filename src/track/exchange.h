@@ -52,6 +52,7 @@ struct exchange {
     bool requested;     /* TLS: and the client has written data of its own */
     bool tunnel;        /* it runs inside of HTTP/1: by CONNECT, or upgraded */
     bool single;        /* of a protocol in which both sides speak by themselves: one connection is one call */
+    bool late;          /* what is fed was let through before the answer came: it begins no turn */
     bool duplex;        /* the server was seen to speak unasked: its silence says nothing */
     uint8_t doubt;      /* turns for which an answer to something else may be outstanding */
     uint16_t written;   /* bytes of the turn under way, saturated */

@@ -29,6 +29,9 @@ bool exchange_opaque_wants_request(const struct exchange *exchange)
 
 unsigned exchange_opaque_sent(struct exchange *exchange, const uint8_t *bytes, size_t length)
 {
+    if (exchange->late && exchange->asked == 0) {
+        return EXCHANGE_NOTHING;
+    }
     unsigned news = exchange->asked == 0 ? exchange_request_begins(exchange) : EXCHANGE_NOTHING;
     if (bytes[0] == TLS_FIRST_BYTE && exchange->written <= OPENING && !exchange->single) {
         exchange_tls_begin(exchange); /* or so it seems: else it comes back */

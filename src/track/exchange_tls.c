@@ -70,7 +70,7 @@ unsigned exchange_tls_sent(struct exchange *exchange, const uint8_t *bytes, size
     bool named = !hello->done && !hello->opaque && tls_hello_feed(hello, bytes, length) && hello->done &&
                  hello->name[0] != '\0' && !exchange->tunnel;
     unsigned sights = tls_records_feed(&exchange->tls.records, true, bytes, length);
-    if (exchange->asked == 0 && (!exchange->secured || (sights & TLS_REQUEST) != 0)) {
+    if (exchange->asked == 0 && !exchange->late && (!exchange->secured || (sights & TLS_REQUEST) != 0)) {
         news |= exchange_request_begins(exchange); /* the handshake asks for an answer too */
     }
     exchange_note_written(exchange, length);

@@ -163,8 +163,9 @@ bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count)
 
 /* ---- written ------------------------------------------------------------------------------------------------------ */
 
-void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size_t written)
+void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size_t written, bool turn)
 {
+    flow->exchange.late = !turn;
     for (size_t i = 0; i < count && written > 0; i++) {
         size_t length = iov[i].iov_len < written ? iov[i].iov_len : written;
         size_t known = flow->ahead < length ? flow->ahead : length;
@@ -174,6 +175,7 @@ void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size
             (void)feed_sent(flow, (const uint8_t *)iov[i].iov_base + known, length - known, true);
         }
     }
+    flow->exchange.late = false;
     (void)settle(flow, true);
 }
 

@@ -12,8 +12,12 @@
  * much (flow->ahead). False: it is for somebody who is not to be called now.
  */
 bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count);
-/* The first `written` bytes of these were written; what was read before is not read again. */
-void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size_t written);
+/*
+ * The first `written` bytes of these were written; what was read before is not read again. Where bytes say nothing they
+ * begin no turn now, unless `turn`: who was let through without a look added to a request, which another thread may have
+ * read the answer to since.
+ */
+void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size_t written, bool turn);
 /* The first `read` bytes of these were read. */
 void feed_read(struct flow *flow, const struct iovec *iov, size_t count, size_t read);
 

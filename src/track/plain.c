@@ -102,7 +102,7 @@ void plain_sent(uint64_t mark, const void *bytes, size_t length)
     int saved = errno;
     const struct iovec iov = vector_of(bytes, length);
     if (bytes != NULL) {
-        feed_written(flow, &iov, 1, length);
+        feed_written(flow, &iov, 1, length, false);
     } else {
         flow->ahead -= flow->ahead < length ? flow->ahead : (uint32_t)length;
     }
@@ -121,7 +121,7 @@ void plain_took(uint64_t mark, const void *bytes, size_t length)
     uint32_t known = flow->ahead;
     if (known < length) {
         const struct iovec iov = vector_of(bytes, length);
-        feed_written(flow, &iov, 1, length);
+        feed_written(flow, &iov, 1, length, false);
         flow->ahead = (uint32_t)length;
     }
     wake(flow);

@@ -141,10 +141,11 @@ static ssize_t sent(struct flow *flow, int fd, uint64_t mark, const struct iovec
     } else if (result > 0) {
         uint64_t before = flow->moved;
         heard(flow, true);
-        if (flow->exchange.ambiguous && flow->moved - before > PAUSE_NS) {
+        bool went_on = flow->exchange.ambiguous && flow->moved - before > PAUSE_NS;
+        if (went_on) {
             flow_answer(flow, exchange_went_on(&flow->exchange));
         }
-        feed_written(flow, iov, count, (size_t)result);
+        feed_written(flow, iov, count, (size_t)result, went_on);
         wake(flow);
     } else if (result < 0 && !is_passing(error)) {
         flow_broken(flow, fd, error);

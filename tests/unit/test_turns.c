@@ -90,6 +90,28 @@ START_TEST(question_in_pieces_and_answer_in_pieces_are_one_call)
 }
 END_TEST
 
+START_TEST(writer_that_is_told_after_the_answer_was_read_has_begun_no_other_turn)
+{
+    dial();
+    take_turn();
+    static const char first[] = "\x01que", rest[] = "stion";
+    struct iovec one = {(void *)(uintptr_t)first, 4}, two = {(void *)(uintptr_t)rest, 5};
+    /* One thread writes a question in two, and is held up each time before it can tell; another reads. */
+    ck_assert(traffic_ask(fd, fd_mark(fd), &one, 1));
+    ck_assert_int_eq(real_send(fd, first, 4, MSG_NOSIGNAL), 4);
+    ck_assert(traffic_ask(fd, fd_mark(fd), &two, 1));
+    ck_assert_int_eq(real_send(fd, rest, 5, MSG_NOSIGNAL), 5);
+    rig_answer(peer, "answer");
+    rig_receive(fd, 0);
+    traffic_sent(fd, fd_mark(fd), &one, 1, 4);
+    traffic_sent(fd, fd_mark(fd), &two, 1, 5);
+    rig_counts(acme, 2, 0, 0);
+    ck_assert_uint_eq(rig_view(acme).inflight, 0);
+    take_turn();
+    rig_counts(acme, 3, 0, 0);
+}
+END_TEST
+
 START_TEST(greeting_of_the_server_ends_the_first_call_and_what_follows_are_turns)
 {
     dial();
@@ -308,6 +330,7 @@ int main(void)
     const TTest *tests[] = {
         every_turn_is_a_call,
         question_in_pieces_and_answer_in_pieces_are_one_call,
+        writer_that_is_told_after_the_answer_was_read_has_begun_no_other_turn,
         greeting_of_the_server_ends_the_first_call_and_what_follows_are_turns,
         news_that_nobody_asked_for_are_no_calls_and_their_end_is_no_error,
         goodbye_is_neutral,
