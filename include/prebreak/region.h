@@ -106,6 +106,7 @@ struct prebreak_settings {
     prebreak_word open_min, open_max;   /* gobreaker (equal), consecutive, ns */
     prebreak_word hang;                 /* every policy, ns of silence; 0 off */
     prebreak_word pause_max;            /* every policy, ns */
+    prebreak_word stall;                /* every policy, ns of silence of an event stream; 0 off */
 };
 
 /* The window: three counts in at most 64 slices; fewer slices leave room for shards by thread. */
@@ -170,7 +171,8 @@ struct prebreak_slot {
     prebreak_word ready;        /* the identity, once name and settings are whole */
     prebreak_word flags;        /* PREBREAK_SLOT_* */
     prebreak_word refused_told; /* CLOCK_MONOTONIC ns: when a refusal was last kept as an event */
-    prebreak_word spare[5];
+    prebreak_word quota_told;   /* the same: when a spent quota was last told as one */
+    prebreak_word spare[4];
     char name[PREBREAK_NAME];
     struct prebreak_settings settings;
     struct prebreak_breaker breaker;
@@ -235,7 +237,7 @@ struct prebreak_region {
     struct prebreak_hold hold[PREBREAK_HOLDS];
     struct prebreak_process process[PREBREAK_PROCESSES];
     struct prebreak_event event[PREBREAK_EVENTS];
-    prebreak_word inflight[PREBREAK_INFLIGHT]; /* POLICY: pid 22 bits, slot 10, namespace 8, time 24; 0 free */
+    prebreak_word inflight[PREBREAK_INFLIGHT]; /* pid 22 bits, slot 10, namespace 8, stream 1, time 23; 0 free */
     prebreak_word identity[PREBREAK_SLOTS];    /* of the slots: hash of seed, name and settings; 0 free */
     struct prebreak_slot slot[PREBREAK_SLOTS];
 };

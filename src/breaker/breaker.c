@@ -94,6 +94,15 @@ void breaker_heard(const struct breaker *b, const struct breaker_caller *who, st
     call->overdue = call->word == 0;
 }
 
+void breaker_stream(const struct breaker *b, const struct breaker_caller *who, struct breaker_call *call)
+{
+    call->stream = true;
+    if (call->word != 0 && b->inflight != NULL) {
+        call->word = inflight_stream(b->inflight, call->place, call->word, who->now);
+        call->overdue = call->word == 0;
+    }
+}
+
 void breaker_first_byte(const struct breaker *b, uint64_t latency)
 {
     unsigned bucket = 0;
@@ -185,12 +194,13 @@ void breaker_finish(const struct breaker *b, const struct breaker_caller *who, s
     }
 }
 
-void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, uint64_t heard,
+void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, uint64_t heard, bool stream,
                      struct breaker_change *change)
 {
     struct turn turn;
     turn_begin(&turn, b, who, change);
-    const struct breaker_end end = {.outcome = PREBREAK_FAILED, .kind = PREBREAK_KIND_HANG};
+    const struct breaker_end end = {.outcome = PREBREAK_FAILED,
+                                    .kind = stream ? PREBREAK_KIND_STREAM : PREBREAK_KIND_HANG};
     totals_end(b, who->shard, PREBREAK_FAILED, &end);
     if (heard / INFLIGHT_TICK_NS >= turn.since_ms * NS_PER_MS / INFLIGHT_TICK_NS) {
         const struct breaker_call silent = {.admitted = heard, .generation = turn.generation};
@@ -206,6 +216,11 @@ void breaker_lost(const struct breaker *b, const struct breaker_caller *who)
 uint64_t breaker_hang(const struct breaker *b)
 {
     return word_peek(&b->words->answered) != 0 ? hang_now(b->words, b->settings) : 0;
+}
+
+uint64_t breaker_stall(const struct breaker *b)
+{
+    return b->settings->stall;
 }
 
 /* ---- the operator ------------------------------------------------------------------------------------------------ */

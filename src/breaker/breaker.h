@@ -51,7 +51,8 @@ struct breaker_call {
     bool probe;          /* a call out of turn */
     bool would_refuse;   /* out against the policy's will: observe mode, or beyond the enforced share */
     bool held;           /* of those, refused by a hold or a pause and not by the policy */
-    bool overdue;        /* counted as failed while it hung */
+    bool stream;         /* an event stream */
+    bool overdue;        /* counted as failed while it hung, or had stalled */
 };
 
 /* How a call ended. */
@@ -103,6 +104,12 @@ bool breaker_admit(const struct breaker *b, const struct breaker_caller *who, co
 /* A byte of the call moved in either direction: refreshes its in-flight word, at most once a second. */
 void breaker_heard(const struct breaker *b, const struct breaker_caller *who, struct breaker_call *call);
 
+/*
+ * Its answer has begun and is an event stream: from now on only breaker_heard() of an event is a sign of life, and `stall`
+ * and not `hang` the silence that is too long.
+ */
+void breaker_stream(const struct breaker *b, const struct breaker_caller *who, struct breaker_call *call);
+
 /* The call is over. Later calls with the same *call do nothing. */
 void breaker_finish(const struct breaker *b, const struct breaker_caller *who, struct breaker_call *call,
                     const struct breaker_end *end, struct breaker_change *change);
@@ -128,16 +135,20 @@ bool breaker_slow(const struct breaker *b, uint64_t now, uint64_t latency, uint3
 
 /*
  * A call of this breaker was found overdue, last heard of at `heard` (ns), and its in-flight word was cleared by this
- * caller's CAS: it counts as failed, kind hang.
+ * caller's CAS: it counts as failed, kind hang, or stream if it is an event stream.
  */
-void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, uint64_t heard,
+void breaker_overdue(const struct breaker *b, const struct breaker_caller *who, uint64_t heard, bool stream,
                      struct breaker_change *change);
 
 /* A call of this breaker was lost with its process: counts as neutral. */
 void breaker_lost(const struct breaker *b, const struct breaker_caller *who);
 
-/* The silence after which a call is overdue: as configured, or as learnt; ns, 0 off or no answer has ever come. */
+/*
+ * The silence after which a call is overdue: as configured, or as learnt; ns, 0 off or no answer has ever come. And that
+ * after which an event stream has stalled; ns, 0 off.
+ */
 uint64_t breaker_hang(const struct breaker *b);
+uint64_t breaker_stall(const struct breaker *b);
 
 /*
  * An operator's reset: a new generation, closed, without a ramp; ends a pause, sets hang back, forgets what is usual.

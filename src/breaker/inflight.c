@@ -1,9 +1,10 @@
 #include "breaker/inflight.h"
 #include "breaker/words.h"
 
-/* ---- the word: pid 22 | slot 10 | hash of the pid namespace 8 | time of the last byte 24 (64 ms) ----------------- */
+/* ---- the word: pid 22 | slot 10 | hash of the pid namespace 8 | event stream 1 | last sign of life 23 (64 ms) ----- */
 
-#define TICK_BITS  24
+#define TICK_BITS  23
+#define STREAM     (UINT64_C(1) << TICK_BITS)
 #define NS_SHIFT   24
 #define NS_BITS    8
 #define SLOT_SHIFT 32
@@ -37,6 +38,11 @@ uint32_t inflight_slot(uint64_t word)
 uint32_t inflight_pid_ns(uint64_t word)
 {
     return (uint32_t)bits_get(word, NS_SHIFT, NS_BITS);
+}
+
+bool inflight_is_stream(uint64_t word)
+{
+    return (word & STREAM) != 0;
 }
 
 /* Ticks since boot of the word's time, by a now that is `newest` = (now + AHEAD_NS) in ticks. */
@@ -90,6 +96,12 @@ bool inflight_leave(prebreak_word *table, uint32_t place, uint64_t word)
     return word_swap(&table[place & (PREBREAK_INFLIGHT - 1)], &word, 0);
 }
 
+uint64_t inflight_stream(prebreak_word *table, uint32_t place, uint64_t word, uint64_t now)
+{
+    uint64_t fresh = (word & ~bits_mask(TICK_BITS)) | STREAM | bits_put(now / INFLIGHT_TICK_NS, 0, TICK_BITS);
+    return word_swap(&table[place & (PREBREAK_INFLIGHT - 1)], &word, fresh) ? fresh : 0;
+}
+
 uint64_t inflight_refresh(prebreak_word *table, uint32_t place, uint64_t word, uint64_t now)
 {
     uint64_t tick = now / INFLIGHT_TICK_NS;
@@ -133,6 +145,7 @@ uint32_t inflight_count(const prebreak_word *table, uint32_t slot, uint64_t now,
 #define LOOK_NOTED      UINT64_C(1) /* low bit of last_look: that look only noted */
 #define FORGOTTEN_NS    (3600 * NS_PER_S)
 #define FORGOTTEN_HANGS 10
+#define FORGOTTEN_MOST  (120 * 3600 * NS_PER_S) /* well within what the word's time can tell */
 
 /* One look: what is known of the processes asked about so far. */
 struct look {
@@ -186,8 +199,9 @@ static void look_at(struct look *look, prebreak_word *place, uint64_t word)
     uint64_t now = look->who->now;
     uint64_t heard = inflight_heard(word, now);
     uint64_t silence = heard < now ? now - heard : 0;
-    uint64_t hang = look->world->hang(look->world->context, slot);
-    if (silence > FORGOTTEN_NS + FORGOTTEN_HANGS * least(hang, UINT64_MAX / 4 / FORGOTTEN_HANGS)) {
+    bool stream = inflight_is_stream(word);
+    uint64_t hang = look->world->hang(look->world->context, slot, stream);
+    if (silence > least(FORGOTTEN_NS + FORGOTTEN_HANGS * least(hang, FORGOTTEN_MOST), FORGOTTEN_MOST)) {
         look_lost(look, place, word);
         return;
     }
@@ -204,7 +218,7 @@ static void look_at(struct look *look, prebreak_word *place, uint64_t word)
     if (life == LIFE_DEAD) {
         look_lost(look, place, word);
     } else if (life == LIFE_ALIVE && overdue && !frozen && word_swap(place, &word, 0)) {
-        look->world->overdue(look->world->context, slot, heard);
+        look->world->overdue(look->world->context, slot, heard, stream);
     }
 }
 

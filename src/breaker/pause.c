@@ -21,12 +21,16 @@ void pause_begin(const struct turn *turn, uint64_t until)
 {
     until = least(until, turn->now + turn->set->pause_max);
     uint64_t found = word_load(&turn->words->pause_until);
-    while (pause_checked(turn, found) < until) {
+    for (;;) {
+        uint64_t running = pause_checked(turn, found);
+        if (running >= until) {
+            return;
+        }
         if (word_swap(&turn->words->pause_until, &found, until)) {
-            break;
+            word_add(&turn->words->pauses, running == 0 ? 1 : 0); /* forty that are sent away at once are one pause */
+            return;
         }
     }
-    word_add(&turn->words->pauses, 1);
 }
 
 void pause_end(const struct turn *turn)

@@ -10,7 +10,7 @@
     .window = 10 * S, .buckets = 10, .success = 0.6, .k = 1.5, .min_k = 1.1, .ratio = 0.4, .jitter = 0.5, .min = 10,   \
     .trip = 10, .reset = 4, .protection = 5, .half_open = 3, .inflight = 1, .count_refused = 1, .probe_min = 1 * S,    \
     .probe_max = 5 * S, .ramp = 1 * S, .force_pass = 1 * S, .open_min = 15 * S, .open_max = 15 * S, .hang = 30 * S,    \
-    .pause_max = 60 * S
+    .pause_max = 60 * S, .stall = 60 * S
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -63,7 +63,7 @@ bool breaker_settings_sound(const struct prebreak_settings *s)
                   s->reset <= BREAKER_RESET_MAX && between(s->half_open, 1, BREAKER_RESET_MAX) && s->inflight <= 1 &&
                   s->count_refused <= 1;
     bool probe = (s->probe_min == 0 && s->probe_max == 0) || time_range(s->probe_min, s->probe_max);
-    bool times = time_or_off(s->ramp) && time_or_off(s->hang) && time_or_off(s->pause_max) &&
+    bool times = time_or_off(s->ramp) && time_or_off(s->hang) && time_or_off(s->pause_max) && time_or_off(s->stall) &&
                  time_range(s->force_pass, s->force_pass) && time_range(s->open_min, s->open_max);
     return s->policy < PREBREAK_POLICIES && window && shares && counts && probe && times;
 }

@@ -115,6 +115,9 @@ static void sre_failed(struct turn *turn, const struct breaker_call *call, const
 /* A provider that is merely slow is not condemned by our own impatience a second time. */
 static void learn_hang(const struct turn *turn, const struct breaker_call *call)
 {
+    if (call->stream) {
+        return; /* its age is how long it talked, and not how long it was silent */
+    }
     uint64_t age = turn->now > call->admitted ? turn->now - call->admitted : 0;
     uint64_t hang = least(HANG_FACTOR * age, HANG_MOST * turn->set->hang);
     if (hang > hang_now(turn->words, turn->set)) {

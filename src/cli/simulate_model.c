@@ -77,8 +77,9 @@ static struct breaker_caller caller(const struct model *model, uint64_t number, 
         .now = model->now, .draw = (uint32_t)bits, .shard = (uint32_t)(bits >> 32), .pid = 1, .pid_ns = 1};
 }
 
-static uint64_t world_hang(void *context, uint32_t slot)
+static uint64_t world_hang(void *context, uint32_t slot, bool stream)
 {
+    (void)stream; /* nobody streams here */
     const struct model *model = context;
     return slot == model->breaker.slot ? breaker_hang(&model->breaker) : 0;
 }
@@ -89,13 +90,13 @@ static bool world_alive(void *context, uint32_t pid, uint64_t heard)
     return true;
 }
 
-static void world_overdue(void *context, uint32_t slot, uint64_t heard)
+static void world_overdue(void *context, uint32_t slot, uint64_t heard, bool stream)
 {
     const struct model *model = context;
     struct breaker_caller who = caller(model, heard, SIM_FOR_END);
     struct breaker_change change;
     (void)slot;
-    breaker_overdue(&model->breaker, &who, heard, &change);
+    breaker_overdue(&model->breaker, &who, heard, stream, &change);
 }
 
 static void world_lost(void *context, uint32_t slot)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Read where calls are looked at, not where they are decided on: a region does not hold them. */
-static const char *const not_in_region[] = {"api",  "scope",   "enforce", "slow",     "slow_enforce", "stall",
+static const char *const not_in_region[] = {"api",  "scope",   "enforce", "slow",     "slow_enforce",
                                             "fail", "neutral", "429",     "pause_by", "errno"};
 
 static bool in_region(const char *setting)

@@ -61,8 +61,8 @@ struct rules_settings {
     struct prebreak_settings breaker;
     struct rules_statuses fail, neutral;
     enum rules_429 status_429;
-    uint64_t slow, stall; /* ns, 0 off */
-    uint32_t slow_times;  /* the other form of slow: thousandths of the key's own usual time; 0 it is not in use */
+    uint64_t slow;       /* ns, 0 off */
+    uint32_t slow_times; /* the other form of slow: thousandths of the key's own usual time; 0 it is not in use */
     enum rules_slow slow_enforce;
     enum rules_api api;
     uint32_t pause_by; /* of enum rules_pause_by */

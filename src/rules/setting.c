@@ -56,7 +56,7 @@ const struct setting setting_table[] = {
      .what = "Time to the first answer byte beyond which a good answer is slow; 5x: five times the usual one."},
     {"slow_enforce", ALL, SETTING_WORD, FIELD(slow_enforce), .words = slow_words,
      .what = "Whether what is slow counts as failed or is only told; auto: beyond a time, not beyond a multiple."},
-    {"stall", ALL, SETTING_DURATION, FIELD(stall), .off = true, TIMES,
+    {"stall", ALL, SETTING_DURATION, FIELD(breaker.stall), .off = true, TIMES,
      .what = "Silence within an event stream after which it counts as failed."},
     {"fail", ALL, SETTING_STATUSES, FIELD(fail), .what = "HTTP statuses that count as failed."},
     {"neutral", ALL, SETTING_STATUSES, FIELD(neutral), .what = "HTTP statuses that say nothing about the provider."},
@@ -199,7 +199,6 @@ void setting_defaults(enum prebreak_policy policy, struct rules_settings *settin
     default_statuses("5xx,408,425,429,!501,!505", &settings->fail);
     default_statuses("409,499", &settings->neutral);
     settings->status_429 = RULES_429_AUTO;
-    settings->stall = 60 * SECOND_NS;
     settings->pause_by = RULES_PAUSE_ALL;
     settings->refuse_errno = ECONNREFUSED;
     settings->enforce = UINT16_MAX;

@@ -16,13 +16,16 @@ struct look {
     uint64_t suspended; /* by how much CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, ns */
 };
 
-static uint64_t look_hang(void *context, uint32_t slot)
+static uint64_t look_hang(void *context, uint32_t slot, bool stream)
 {
     struct look *look = context;
     struct prebreak_settings settings;
     struct breaker breaker;
 
-    return state_breaker(look->state, (int)slot, NULL, &settings, &breaker) ? breaker_hang(&breaker) : 0;
+    if (!state_breaker(look->state, (int)slot, NULL, &settings, &breaker)) {
+        return 0;
+    }
+    return stream ? breaker_stall(&breaker) : breaker_hang(&breaker);
 }
 
 /* The words' times are exact to a tick only, and so is the comparison. */
@@ -33,7 +36,7 @@ static bool look_alive(void *context, uint32_t pid, uint64_t heard)
     return process_alive(pid, heard + look->suspended + INFLIGHT_TICK_NS);
 }
 
-static void look_overdue(void *context, uint32_t slot, uint64_t heard)
+static void look_overdue(void *context, uint32_t slot, uint64_t heard, bool stream)
 {
     struct look *look = context;
     struct prebreak_settings settings;
@@ -43,7 +46,7 @@ static void look_overdue(void *context, uint32_t slot, uint64_t heard)
     if (!state_breaker(look->state, (int)slot, NULL, &settings, &breaker)) {
         return;
     }
-    breaker_overdue(&breaker, look->who, heard, &change);
+    breaker_overdue(&breaker, look->who, heard, stream, &change);
     if (change.from != change.to && look->told) {
         look->told(look->context, (int)slot, &change);
     }

@@ -15,24 +15,66 @@ static void after(struct flow *flow, unsigned news)
     }
 }
 
+/* What is outstanding of an answer after its head. */
+static void head_told(struct flow *flow)
+{
+    const struct body *body = exchange_body(&flow->exchange);
+    if (!call_status_decides(&flow->call, exchange_answer(&flow->exchange)->status)) {
+        if (body != NULL && body->stream && body_wants(body)) { /* of one that cannot be read, any byte is life */
+            call_stream(&flow->call);
+        }
+    } else if (body != NULL && body_wants(body)) {
+        call_rest(&flow->call); /* it is known how it ended, and the body may say more; it may also never be read */
+    } else {
+        flow_answered(flow);
+    }
+}
+
+/* What its body said. The connection goes on: only the call is over. */
+static void body_told(struct flow *flow, unsigned news)
+{
+    if ((news & EXCHANGE_LIFE) != 0) {
+        call_event(&flow->call);
+    }
+    if ((news & EXCHANGE_STREAM_FAILED) != 0) {
+        call_failed(&flow->call, PREBREAK_KIND_STREAM);
+    } else if ((news & EXCHANGE_STREAM_DONE) != 0) {
+        call_ok(&flow->call);
+    } else if ((news & EXCHANGE_QUOTA) != 0) {
+        const struct http1_facts *facts = exchange_answer(&flow->exchange);
+        call_quota(&flow->call, facts->status, &facts->retry);
+    }
+}
+
+void flow_answered(struct flow *flow)
+{
+    const struct http1_facts *facts = exchange_answer(&flow->exchange);
+    if (facts != NULL && facts->status != 0) {
+        call_status(&flow->call, facts->status, &facts->retry);
+    } else {
+        call_ok(&flow->call);
+    }
+}
+
+bool flow_decided(const struct flow *flow)
+{
+    return exchange_body(&flow->exchange) != NULL && flow->call.provider != NULL &&
+           call_status_decides(&flow->call, exchange_answer(&flow->exchange)->status);
+}
+
 void flow_answer(struct flow *flow, unsigned news)
 {
     if ((news & EXCHANGE_FIRST_BYTE) != 0) {
         uint64_t began = flow->began != 0 ? flow->began : flow->opened;
         call_first_byte(&flow->call, flow->moved > began ? flow->moved - began : 0);
     }
-    const struct http1_facts *facts = exchange_answer(&flow->exchange);
-    unsigned status = facts != NULL ? facts->status : 0;
-    if ((news & EXCHANGE_STATUS) != 0 && call_status_decides(&flow->call, status)) {
-        call_status(&flow->call, status, &facts->retry);
+    if ((news & EXCHANGE_STATUS) != 0) {
+        head_told(flow);
     }
+    body_told(flow, news);
     if ((news & EXCHANGE_ANSWERED) != 0) {
         flow->receiving = false;
-        if (status != 0) {
-            call_status(&flow->call, status, &facts->retry);
-        } else {
-            call_ok(&flow->call);
-        }
+        flow_answered(flow);
         after(flow, news);
     }
     if ((news & EXCHANGE_MAYBE) != 0) {

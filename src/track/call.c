@@ -60,12 +60,43 @@ static bool mine(struct call *call)
     return call->provider != NULL;
 }
 
+static void heard(struct call *call)
+{
+    const struct breaker_caller who = {.now = process_now()}; /* all that counts here */
+    breaker_heard(&call->provider->breaker, &who, &call->ticket);
+}
+
 void call_heard(struct call *call)
 {
-    if (mine(call)) {
-        const struct breaker_caller who = {.now = process_now()}; /* all that counts here */
-        breaker_heard(&call->provider->breaker, &who, &call->ticket);
+    if (call->event == 0 && mine(call)) {
+        heard(call);
     }
+}
+
+void call_stream(struct call *call)
+{
+    if (mine(call)) {
+        const struct breaker_caller who = {.now = process_now()};
+        call->event = who.now;
+        breaker_stream(&call->provider->breaker, &who, &call->ticket);
+    }
+}
+
+void call_event(struct call *call)
+{
+    if (call->event != 0 && mine(call)) {
+        call->event = process_now();
+        heard(call);
+    }
+}
+
+bool call_stalled(const struct call *call)
+{
+    if (call->event == 0 || call->provider == NULL) {
+        return false;
+    }
+    uint64_t stall = breaker_stall(&call->provider->breaker), now = process_now();
+    return stall != 0 && now > call->event && now - call->event >= stall;
 }
 
 void call_rest(struct call *call)
@@ -82,7 +113,8 @@ void call_rest(struct call *call)
 void call_wake(struct call *call)
 {
     const struct breaker_call *ticket = &call->ticket;
-    if (!mine(call) || ticket->word != 0 || ticket->would_refuse || call->provider->breaker.inflight == NULL) {
+    if (!mine(call) || ticket->word != 0 || ticket->would_refuse || ticket->overdue ||
+        call->provider->breaker.inflight == NULL) {
         return;
     }
     struct breaker_caller who;
@@ -111,6 +143,7 @@ void call_end(struct call *call, const struct breaker_end *end)
     process_caller(&who);
     struct breaker_change change = {.from = PREBREAK_CLOSED, .to = PREBREAK_CLOSED};
     call->provider = NULL;
+    call->event = 0;
     breaker_finish(&provider->breaker, &who, &call->ticket, end, &change);
     provider_tell(provider, &change);
     process_look(&who);
@@ -218,11 +251,9 @@ static uint64_t retry_at(const struct rules_settings *settings, const struct ret
     return wait != 0 ? process_now() + wait : 0;
 }
 
-void call_status(struct call *call, unsigned status, const struct retry *retry)
+/* quota: a failure is the account's, which is out of it. */
+static void end_by_status(struct call *call, unsigned status, const struct retry *retry, bool quota)
 {
-    if (!mine(call)) {
-        return;
-    }
     const struct rules_settings *settings = &call->provider->settings;
     struct breaker_end end = {.outcome = PREBREAK_OK, .answered = true, .retry = BREAKER_RETRY_IGNORE};
     if (status == 429) {
@@ -234,6 +265,57 @@ void call_status(struct call *call, unsigned status, const struct retry *retry)
     if (end.retry != BREAKER_RETRY_IGNORE) {
         end.retry_at = retry_at(settings, retry);
     }
+    if (quota && end.outcome == PREBREAK_FAILED) {
+        end.kind = PREBREAK_KIND_QUOTA;
+    }
+    call_end(call, &end);
+}
+
+void call_status(struct call *call, unsigned status, const struct retry *retry)
+{
+    if (mine(call)) {
+        end_by_status(call, status, retry, false);
+    }
+}
+
+void call_quota(struct call *call, unsigned status, const struct retry *retry)
+{
+    if (mine(call)) {
+        provider_tell_quota(call->provider);
+        end_by_status(call, status, retry, true);
+    }
+}
+
+/* ---- by gRPC's status --------------------------------------------------------------------------------------------- */
+
+enum { GRPC_DEADLINE_EXCEEDED = 4, GRPC_RESOURCE_EXHAUSTED = 8, GRPC_INTERNAL = 13, GRPC_UNAVAILABLE, GRPC_DATA_LOSS };
+
+void call_grpc(struct call *call, unsigned grpc_status)
+{
+    struct breaker_end end = {.outcome = PREBREAK_OK, .answered = true};
+    if (!mine(call)) {
+        return;
+    }
+    switch (grpc_status) {
+    case GRPC_DEADLINE_EXCEEDED:
+        end.outcome = PREBREAK_FAILED;
+        end.kind = PREBREAK_KIND_TIMEOUT;
+        break;
+    case GRPC_RESOURCE_EXHAUSTED:
+        end.outcome = call->provider->settings.status_429 == RULES_429_NEUTRAL ? PREBREAK_NEUTRAL : PREBREAK_FAILED;
+        end.kind = PREBREAK_KIND_STATUS;
+        end.soft = true;
+        break;
+    case GRPC_INTERNAL:
+    case GRPC_UNAVAILABLE:
+    case GRPC_DATA_LOSS:
+        end.outcome = PREBREAK_FAILED;
+        end.kind = PREBREAK_KIND_STATUS;
+        break;
+    default:
+        break;
+    }
+    judge_time(call, &end);
     call_end(call, &end);
 }
 

@@ -16,14 +16,23 @@ struct call {
     struct breaker_call ticket;
     uint32_t forks;      /* process_forks() when it was admitted */
     uint64_t first_byte; /* ns from the request to the first answer byte; 0: none yet */
+    uint64_t event;      /* ns: of an event stream, the last sign of life; 0: it is none */
 };
 
 /* May a call to this provider go out? False: refused (told as an event once per process and generation). */
 bool call_admit(struct call *call, struct provider *provider);
 /* One that cannot be refused any more (another call is under way on its connection): it goes out, and is counted. */
 void call_pass(struct call *call, struct provider *provider);
-/* A byte of it moved. */
+/* A byte of it moved. Of an event stream that says nothing. */
 void call_heard(struct call *call);
+/*
+ * Its answer has begun and is an event stream: it is under way until that ends, or has been silent for `stall`. Then
+ * call_event() is its sign of life.
+ */
+void call_stream(struct call *call);
+void call_event(struct call *call);
+/* Has the event stream been silent for `stall`? False where it is off, and for calls that are none. */
+bool call_stalled(const struct call *call);
 /*
  * Nothing is outstanding for the time being (a connection that was opened and not used yet): silence is nobody's fault
  * and is not watched, until call_wake().
@@ -44,6 +53,13 @@ void call_ok(struct call *call);
  * come again; NULL: that is not known.
  */
 void call_status(struct call *call, unsigned status, const struct retry *retry);
+/*
+ * A status of 429 whose body says that the account is out of quota: the same, but if it is failed its kind is quota, and an
+ * event tells it.
+ */
+void call_quota(struct call *call, unsigned status, const struct retry *retry);
+/* An answer of gRPC, by its grpc-status. 8 (exhausted) is what 429 is: `429=neutral` makes it neutral. */
+void call_grpc(struct call *call, unsigned grpc_status);
 /* Would call_status() make this one anything but ok? Then nothing after the status can change the outcome. */
 bool call_status_decides(const struct call *call, unsigned status);
 

@@ -246,9 +246,19 @@ static void leave_behind(struct flow *flow)
     }
 }
 
+/* Is the answer under way an event stream? It is not over with its head, and what breaks it is a failure of its own kind. */
+static bool streams(const struct flow *flow)
+{
+    const struct body *body = exchange_body(&flow->exchange);
+    return body != NULL && body->stream;
+}
+
 void flow_lost(struct flow *flow)
 {
     leave_behind(flow);
+    if (flow_decided(flow)) {
+        flow_answered(flow);
+    }
     call_neutral(&flow->call);
     attempt_lost(&flow->attempt, PREBREAK_NEUTRAL, 0, process_now());
     flow->exchange.over = true;
@@ -259,7 +269,10 @@ void flow_lost(struct flow *flow)
 
 void flow_fail(struct flow *flow, enum prebreak_kind kind)
 {
-    call_failed(&flow->call, kind);
+    if (flow_decided(flow)) {
+        flow_answered(flow);
+    }
+    call_failed(&flow->call, kind == PREBREAK_KIND_RESET && streams(flow) ? PREBREAK_KIND_STREAM : kind);
     leave_behind(flow);
     attempt_lost(&flow->attempt, PREBREAK_FAILED, kind, process_now());
     flow->exchange.over = true;
@@ -405,12 +418,11 @@ void flow_at_end(struct flow *flow, int fd)
     case EXCHANGE_END_IDLE:
         hung_up_unused(flow, fd);
         break;
-    case EXCHANGE_END_COMPLETE: {
-        const struct http1_facts *facts = exchange_answer(&flow->exchange);
-        call_status(&flow->call, facts != NULL ? facts->status : 200, facts != NULL ? &facts->retry : NULL);
+    case EXCHANGE_END_COMPLETE:
+        flow_answer(flow, exchange_body_ended(&flow->exchange));
+        flow_answered(flow);
         flow_lost(flow);
         break;
-    }
     case EXCHANGE_END_CUT:
         if ((flow->finished_out && !exchange_answer(&flow->exchange)) || flow->exchange.duplex) {
             flow_lost(flow); /* we said goodbye, and so did the peer; or nothing was owed */
@@ -478,6 +490,21 @@ static bool answered_enough(const struct flow *flow)
     return flow->exchange.protocol == EXCHANGE_HTTP1 && flow->exchange.answering && flow->exchange.head_told;
 }
 
+/*
+ * Right behind an event, the client had what it wanted. While it waited for the next one it may have lost patience or its
+ * interest: streams pause for seconds while a model thinks, and a user may press a button. Then nobody can tell, until the
+ * silence was too long by any measure.
+ */
+static void give_up_stream(struct flow *flow, uint64_t silence)
+{
+    uint64_t event = flow->call.event;
+    if (call_stalled(&flow->call)) {
+        flow_fail(flow, PREBREAK_KIND_STREAM);
+    } else if ((event != 0 ? process_now() - event : silence) < HEDGE_NS) {
+        flow_answered(flow);
+    }
+}
+
 static void give_up_open(struct flow *flow, uint64_t silence)
 {
     bool waiting = exchange_waiting(&flow->exchange) || flow->receiving;
@@ -488,10 +515,14 @@ static void give_up_open(struct flow *flow, uint64_t silence)
         if (silence < HEDGE_NS) {
             call_ok(&flow->call);
         }
+    } else if (flow_decided(flow)) {
+        flow_answered(flow);
+    } else if (streams(flow)) {
+        give_up_stream(flow, silence);
     } else if (silence >= HEDGE_NS && awaited(flow)) {
         flow_fail(flow, PREBREAK_KIND_TIMEOUT);
     } else if (answered_enough(flow)) {
-        call_status(&flow->call, exchange_answer(&flow->exchange)->status, NULL);
+        flow_answered(flow);
     }
 }
 

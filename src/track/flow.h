@@ -169,6 +169,10 @@ void flow_at_end(struct flow *flow, int fd);
 void flow_given_up(struct flow *flow, int fd);
 /* News of an answer (enum exchange_news, several at once) from its exchange (answer.c). */
 void flow_answer(struct flow *flow, unsigned news);
+/* The call under way was answered, with whatever status its answer has. */
+void flow_answered(struct flow *flow);
+/* Does that status say how the call under way ended, whatever becomes of the rest of the answer? */
+bool flow_decided(const struct flow *flow);
 /* The call under way failed. */
 void flow_fail(struct flow *flow, enum prebreak_kind kind);
 /* Requests of a pipeline that will not be answered on this connection: calls asked for, of which nothing is known. */

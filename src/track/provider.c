@@ -287,6 +287,15 @@ void provider_tell_slot(struct state *state, int slot, const struct breaker_chan
 }
 
 #define REFUSED_EVERY_NS (10 * SECOND_NS)
+#define QUOTA_EVERY_NS   (60 * SECOND_NS)
+
+/* Is it time to tell something again, that was last told at *word? Moves that, so that one of all processes tells. */
+static bool due_again(prebreak_word *word, uint64_t since, uint64_t now, uint64_t every)
+{
+    uint64_t last = __atomic_load_n(word, __ATOMIC_RELAXED);
+    bool due = last < since || last > now || now - last >= every;
+    return due && __atomic_compare_exchange_n(word, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
 
 /*
  * Is this refusal to be kept in the ring? Of each provider the first since its breaker changed, then one in ten seconds:
@@ -294,10 +303,15 @@ void provider_tell_slot(struct state *state, int slot, const struct breaker_chan
  */
 static bool refused_kept(const struct provider *provider, uint64_t since, uint64_t now)
 {
-    prebreak_word *word = &provider->state->region->slot[provider->slot].refused_told;
-    uint64_t last = __atomic_load_n(word, __ATOMIC_RELAXED);
-    bool due = last < since || last > now || now - last >= REFUSED_EVERY_NS;
-    return due && __atomic_compare_exchange_n(word, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return due_again(&provider->state->region->slot[provider->slot].refused_told, since, now, REFUSED_EVERY_NS);
+}
+
+void provider_tell_quota(const struct provider *provider)
+{
+    prebreak_word *word = &provider->state->region->slot[provider->slot].quota_told;
+    if (due_again(word, 1, process_now(), QUOTA_EVERY_NS)) {
+        tell(provider->state, true, EVENT_QUOTA, provider->name, provider->settings.breaker.policy, NULL);
+    }
 }
 
 void provider_tell_refused(struct provider *provider)

@@ -43,5 +43,7 @@ void provider_tell(const struct provider *provider, const struct breaker_change 
 void provider_tell_slot(struct state *state, int slot, const struct breaker_change *change);
 /* Tells that a call was refused: once in a process and generation; the region keeps fewer of them than the log. */
 void provider_tell_refused(struct provider *provider);
+/* Tells that the provider says that the account is out of quota: at once, and for all processes once a minute. */
+void provider_tell_quota(const struct provider *provider);
 
 #endif

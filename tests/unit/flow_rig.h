@@ -133,6 +133,7 @@ static inline void rig_age(int fd, uint64_t ns)
     flow->moved -= ns;
     flow->opened -= ns;
     flow->began -= flow->began != 0 ? ns : 0;
+    flow->call.event -= flow->call.event != 0 ? ns : 0;
     flow_unlock(flow);
 }
 

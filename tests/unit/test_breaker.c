@@ -170,7 +170,7 @@ START_TEST(a_call_hears_that_it_was_overdue)
     ck_assert(rig_admit(rig, &call));
     rig_pass_ms(rig, 31000);
     rig->table[call.place] = 0;
-    breaker_overdue(&rig->b, &rig->who, START, &rig->change);
+    breaker_overdue(&rig->b, &rig->who, START, false, &rig->change);
     breaker_heard(&rig->b, &rig->who, &call);
     ck_assert(call.overdue);
     rig_end(rig, &call, end_ok);
@@ -187,11 +187,30 @@ START_TEST(every_policy_counts_an_overdue_call_as_failed)
     ck_assert(rig_admit(rig, &call));
     rig_pass_ms(rig, 2000);
     rig->table[call.place] = 0;
-    breaker_overdue(&rig->b, &rig->who, START, &rig->change);
+    breaker_overdue(&rig->b, &rig->who, START, false, &rig->change);
     ck_assert_uint_eq(rig_view(rig).failed, 1);
     rig_end(rig, &call, end_ok);
     ck_assert_msg(rig_view(rig).ok == 1, "a late ok counts in the window");
     ck_assert_uint_eq(rig_view(rig).failures[PREBREAK_KIND_HANG], 1);
+}
+END_TEST
+
+START_TEST(an_event_stream_that_stalled_is_a_failed_stream)
+{
+    struct rig *rig = fresh();
+    struct breaker_call call;
+    ck_assert(rig_admit(rig, &call));
+    rig_pass_ms(rig, 2000);
+    breaker_stream(&rig->b, &rig->who, &call);
+    ck_assert(call.stream && inflight_is_stream(rig->table[call.place]));
+    rig_pass_ms(rig, 61000);
+    rig->table[call.place] = 0;
+    breaker_overdue(&rig->b, &rig->who, START + 2000 * MS, true, &rig->change);
+    ck_assert_uint_eq(rig_view(rig).failures[PREBREAK_KIND_STREAM], 1);
+    ck_assert_uint_eq(rig_view(rig).failures[PREBREAK_KIND_HANG], 0);
+    rig_end(rig, &call, end_ok);
+    ck_assert_msg(breaker_hang(&rig->b) == 30 * SECOND, "how long it talked says nothing of how long answers take");
+    ck_assert_uint_eq(breaker_stall(&rig->b), 60 * SECOND);
 }
 END_TEST
 
@@ -287,6 +306,12 @@ START_TEST(deadlines_only_move_later_and_no_further_than_pause_max)
     ck_assert_uint_eq(rig_view(rig).retry_in, 9 * SECOND);
     rig_end(rig, &call[2], retry_after(START + 3600 * SECOND, BREAKER_RETRY_OBEY));
     ck_assert_uint_eq(rig_view(rig).retry_in, 60 * SECOND);
+    ck_assert_msg(rig_view(rig).pauses == 1, "however many asked for it");
+    ck_assert_uint_eq(rig_view(rig).outcome[PREBREAK_NEUTRAL], 3);
+
+    rig_pass_ms(rig, 61000);
+    rig_calls(rig, 1, retry_after(rig->who.now + 2 * SECOND, BREAKER_RETRY_OBEY));
+    ck_assert_uint_eq(rig_view(rig).pauses, 2);
 }
 END_TEST
 
@@ -636,6 +661,7 @@ int main(void)
     tcase_add_test(tests, nothing_is_overdue_where_no_answer_ever_came);
     tcase_add_test(tests, a_call_hears_that_it_was_overdue);
     tcase_add_loop_test(tests, every_policy_counts_an_overdue_call_as_failed, 0, PREBREAK_POLICIES);
+    tcase_add_test(tests, an_event_stream_that_stalled_is_a_failed_stream);
     tcase_add_test(tests, a_learnt_hang_of_random_bits_is_none);
     tcase_add_test(tests, held_open_refuses_and_counts_in_the_totals_only);
     tcase_add_test(tests, held_closed_passes_while_counting_goes_on);

@@ -112,7 +112,7 @@ START_TEST(silence_counts_in_the_window_in_which_it_is_noticed)
     uint64_t heard = rig->who.now;
     rig_pass_ms(rig, 30000);
     for (unsigned i = 0; i < 10; i++) {
-        breaker_overdue(&rig->b, &rig->who, heard, &rig->change);
+        breaker_overdue(&rig->b, &rig->who, heard, false, &rig->change);
     }
     ck_assert_int_eq(rig_kind(rig), KIND_OPEN);
 }

@@ -7,19 +7,19 @@ static struct breaker_caller who;
 
 /* The world that a look asks, and what it was told. */
 static struct {
-    uint64_t hang;
+    uint64_t hang, stall;
     uint32_t dead_pid; /* no such process; 0 none */
     unsigned asked;
-    unsigned overdue, lost;
+    unsigned overdue, stalled, lost; /* stalled: of those overdue */
     uint32_t slot;
     uint64_t heard;
 } world;
 
-static uint64_t world_hang(void *context, uint32_t slot)
+static uint64_t world_hang(void *context, uint32_t slot, bool stream)
 {
     (void)context;
     (void)slot;
-    return world.hang;
+    return stream ? world.stall : world.hang;
 }
 
 static bool world_alive(void *context, uint32_t pid, uint64_t heard)
@@ -30,10 +30,11 @@ static bool world_alive(void *context, uint32_t pid, uint64_t heard)
     return pid != world.dead_pid;
 }
 
-static void world_overdue(void *context, uint32_t slot, uint64_t heard)
+static void world_overdue(void *context, uint32_t slot, uint64_t heard, bool stream)
 {
     (void)context;
     world.overdue++;
+    world.stalled += stream;
     world.slot = slot;
     world.heard = heard;
 }
@@ -53,6 +54,7 @@ static void setup(void)
     memset(table, 0, sizeof table);
     memset(&world, 0, sizeof world);
     world.hang = 30 * SECOND;
+    world.stall = 60 * SECOND;
     last_look = 0;
     who = (struct breaker_caller){.now = START, .draw = 12345, .shard = 3, .pid = 4711, .pid_ns = 9};
 }
@@ -97,7 +99,7 @@ START_TEST(a_time_is_the_latest_that_is_not_after_now_and_a_minute)
 {
     uint32_t place;
     uint64_t word = enter(5, &place);
-    uint64_t span = INFLIGHT_TICK_NS << 24;
+    uint64_t span = INFLIGHT_TICK_NS << 23;
     ck_assert_uint_eq(inflight_heard(word, START + 3 * SECOND), START / INFLIGHT_TICK_NS * INFLIGHT_TICK_NS);
     ck_assert_uint_le(inflight_heard(word, START - 50 * SECOND), START);
     ck_assert_uint_gt(inflight_heard(word, START - 50 * SECOND), START - SECOND);
@@ -160,6 +162,23 @@ START_TEST(a_call_is_refreshed_at_most_once_a_second)
 }
 END_TEST
 
+START_TEST(an_event_stream_is_told_by_its_word_and_heard_of_from_when_it_began)
+{
+    uint32_t place;
+    uint64_t word = enter(1023, &place);
+    ck_assert(!inflight_is_stream(word));
+    uint64_t stream = inflight_stream(table, place, word, START + 200 * MS);
+    ck_assert(inflight_is_stream(stream));
+    ck_assert_uint_eq(table[place], stream);
+    ck_assert_uint_eq(inflight_pid(stream), 4711);
+    ck_assert_uint_eq(inflight_slot(stream), 1023);
+    ck_assert_uint_eq(inflight_pid_ns(stream), 9);
+    ck_assert_uint_eq(inflight_heard(stream, START + SECOND), (START + 200 * MS) / INFLIGHT_TICK_NS * INFLIGHT_TICK_NS);
+    ck_assert(inflight_is_stream(inflight_refresh(table, place, stream, START + 2 * SECOND)));
+    ck_assert_msg(inflight_stream(table, place, word, START) == 0, "it is not there any more");
+}
+END_TEST
+
 /* ---- the look ---------------------------------------------------------------------------------------------------- */
 
 START_TEST(one_caller_looks_once_a_second)
@@ -204,6 +223,36 @@ START_TEST(a_byte_in_time_is_no_silence)
     look_for(20);
     ck_assert_uint_eq(world.overdue, 0);
     ck_assert(inflight_leave(table, place, word));
+}
+END_TEST
+
+START_TEST(an_event_stream_has_stalled_by_a_silence_of_its_own)
+{
+    uint32_t place;
+    uint64_t word = enter(5, &place);
+    inflight_stream(table, place, word, START);
+    look_for(59);
+    ck_assert_uint_eq(world.overdue, 0);
+    look_for(5);
+    ck_assert_uint_eq(world.overdue, 1);
+    ck_assert_uint_eq(world.stalled, 1);
+    ck_assert_uint_eq(world.heard, START / INFLIGHT_TICK_NS * INFLIGHT_TICK_NS);
+}
+END_TEST
+
+START_TEST(a_stall_may_be_shorter_than_a_hang_or_off)
+{
+    uint32_t place;
+    world.stall = 5 * SECOND;
+    uint64_t word = enter(5, &place);
+    inflight_stream(table, place, word, START);
+    look_for(7);
+    ck_assert_uint_eq(world.stalled, 1);
+    world.stall = 0;
+    word = enter(5, &place);
+    inflight_stream(table, place, word, who.now);
+    look_for(100);
+    ck_assert_uint_eq(world.overdue, 1);
 }
 END_TEST
 
@@ -372,8 +421,9 @@ static void *caller(void *arg)
     return NULL;
 }
 
-static void count_overdue(void *context, uint32_t slot, uint64_t heard)
+static void count_overdue(void *context, uint32_t slot, uint64_t heard, bool stream)
 {
+    (void)stream;
     (void)context;
     (void)slot;
     (void)heard;
@@ -416,6 +466,9 @@ int main(void)
     tcase_add_test(tests, one_caller_looks_once_a_second);
     tcase_add_test(tests, a_last_look_from_the_future_is_no_look);
     tcase_add_test(tests, silence_for_hang_is_overdue_once);
+    tcase_add_test(tests, an_event_stream_is_told_by_its_word_and_heard_of_from_when_it_began);
+    tcase_add_test(tests, an_event_stream_has_stalled_by_a_silence_of_its_own);
+    tcase_add_test(tests, a_stall_may_be_shorter_than_a_hang_or_off);
     tcase_add_test(tests, a_byte_in_time_is_no_silence);
     tcase_add_test(tests, no_hang_no_overdue);
     tcase_add_test(tests, after_a_freeze_the_first_look_only_notes);

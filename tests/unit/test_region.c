@@ -307,8 +307,9 @@ static void child_calls(struct region *region, unsigned n)
     }
 }
 
-static uint64_t look_hang(void *context, uint32_t slot)
+static uint64_t look_hang(void *context, uint32_t slot, bool stream)
 {
+    (void)stream;
     (void)slot;
     struct region *region = context;
     return breaker_hang(&region->rig.b);
@@ -321,11 +322,11 @@ static bool look_alive(void *context, uint32_t pid, uint64_t heard)
     return kill((pid_t)pid, 0) == 0;
 }
 
-static void look_overdue(void *context, uint32_t slot, uint64_t heard)
+static void look_overdue(void *context, uint32_t slot, uint64_t heard, bool stream)
 {
     (void)slot;
     struct region *region = context;
-    breaker_overdue(&region->rig.b, &region->rig.who, heard, &region->rig.change);
+    breaker_overdue(&region->rig.b, &region->rig.who, heard, stream, &region->rig.change);
 }
 
 static void look_lost(void *context, uint32_t slot)

@@ -36,7 +36,7 @@ START_TEST(what_no_breaker_needs_has_defaults_too)
     const struct rules_settings *found = settings_of("");
     ck_assert_uint_eq(found->breaker.policy, PREBREAK_SRE);
     ck_assert_uint_eq(found->slow, 0);
-    ck_assert_uint_eq(found->stall, 60 * S);
+    ck_assert_uint_eq(found->breaker.stall, 60 * S);
     ck_assert_int_eq(found->status_429, RULES_429_AUTO);
     ck_assert_int_eq(found->refuse_errno, ECONNREFUSED);
     ck_assert_uint_eq(found->enforce, 65535);
@@ -73,7 +73,7 @@ START_TEST(every_setting_is_taken_over)
     ck_assert_uint_eq(sre->breaker.hang, 4 * S);
     ck_assert_uint_eq(sre->breaker.pause_max, 300 * S);
     ck_assert_uint_eq(sre->slow, 800 * MS);
-    ck_assert_uint_eq(sre->stall, 9 * S);
+    ck_assert_uint_eq(sre->breaker.stall, 9 * S);
     ck_assert_int_eq(sre->status_429, RULES_429_PAUSE);
     ck_assert_int_eq(sre->refuse_errno, ETIMEDOUT);
     ck_assert_uint_eq(sre->enforce, 16383);
@@ -160,7 +160,7 @@ START_TEST(off_and_nought_mean_the_same_where_they_mean_anything)
 {
     ck_assert_uint_eq(settings_of("hang=off")->breaker.hang, 0);
     ck_assert_uint_eq(settings_of("hang=0")->breaker.hang, 0);
-    ck_assert_uint_eq(settings_of("stall=off slow=0")->stall, 0);
+    ck_assert_uint_eq(settings_of("stall=off slow=0")->breaker.stall, 0);
     ck_assert_uint_eq(settings_of("probe=0")->breaker.probe_max, 0);
     ck_assert_uint_eq(settings_of("probe=off ramp=off")->breaker.ramp, 0);
 }

@@ -44,7 +44,7 @@ static unsigned wait_of(struct rig *rig, struct breaker_call *call)
 static void overdue(struct rig *rig, struct breaker_call *call)
 {
     ck_assert(inflight_leave(rig->table, call->place, call->word));
-    breaker_overdue(&rig->b, &rig->who, inflight_heard(call->word, rig->who.now), &rig->change);
+    breaker_overdue(&rig->b, &rig->who, inflight_heard(call->word, rig->who.now), false, &rig->change);
 }
 
 /* ---- probes while open ------------------------------------------------------------------------------------------- */
@@ -436,10 +436,10 @@ END_TEST
 START_TEST(an_overdue_call_last_heard_of_before_since_counts_in_the_totals_only)
 {
     struct rig *rig = opened();
-    breaker_overdue(&rig->b, &rig->who, START - 65 * MS, &rig->change);
+    breaker_overdue(&rig->b, &rig->who, START - 65 * MS, false, &rig->change);
     ck_assert_uint_eq(rig_view(rig).failed, 0);
     ck_assert_uint_eq(rig_view(rig).failures[PREBREAK_KIND_HANG], 1);
-    breaker_overdue(&rig->b, &rig->who, START, &rig->change);
+    breaker_overdue(&rig->b, &rig->who, START, false, &rig->change);
     ck_assert_uint_eq(rig_view(rig).failed, 1);
 }
 END_TEST
