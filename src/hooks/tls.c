@@ -35,6 +35,14 @@ HOOK int SSL_write_ex(SSL *ssl, const void *buf, size_t num, size_t *written)
     return tls_openssl_wrote(&use, buf, written, use.real->SSL_write_ex(ssl, buf, num, written));
 }
 
+/* It writes by SSL_write_ex. */
+HOOK int SSL_write_early_data(SSL *ssl, const void *buf, size_t num, size_t *written)
+{
+    struct tls_use use = tls_openssl_use(ssl, CALLER);
+    tls_silence(&use);
+    return tls_openssl_early(&use, buf, written, use.real->SSL_write_early_data(ssl, buf, num, written));
+}
+
 HOOK int SSL_read(SSL *ssl, void *buf, int num)
 {
     struct tls_use use = tls_openssl_use(ssl, CALLER);
@@ -98,6 +106,14 @@ HOOK ssize_t gnutls_record_send2(gnutls_session_t session, const void *data, siz
     }
     tls_ask(&use, data, size);
     return tls_gnutls_wrote(&use, data, size, use.real->gnutls_record_send2(session, data, size, pad, flags));
+}
+
+/* It sends, by gnutls_record_send, what was handed to that before. */
+HOOK int gnutls_record_uncork(gnutls_session_t session, unsigned flags)
+{
+    struct tls_use use = tls_gnutls_use(session, CALLER);
+    tls_silence(&use);
+    return tls_gnutls_uncorked(&use, use.real->gnutls_record_uncork(session, flags));
 }
 
 HOOK ssize_t gnutls_record_recv(gnutls_session_t session, void *data, size_t size)

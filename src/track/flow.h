@@ -47,6 +47,7 @@ struct flow {
     bool finished_out;   /* the client has shut its side down, or said goodbye */
     bool plain;          /* read in the clear, not on the wire: see plain.h */
     bool greeted;        /* its ClientHello was noted */
+    bool early;          /* and what the client said in the clear so far may still be turned down by the server */
     bool named;          /* and said whom it is for */
     int gone;            /* of one that is: errno of what ended it on the wire, or FLOW_GONE_END; 0: nothing did */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */

@@ -55,6 +55,28 @@ static void leave(struct flow *flow)
     flow_unlock(flow);
 }
 
+void plain_early(uint64_t mark)
+{
+    struct flow *flow = lock_open(mark);
+    if (flow != NULL) {
+        flow->early = true;
+        flow_unlock(flow);
+    }
+}
+
+void plain_shaken(uint64_t mark, bool taken)
+{
+    struct flow *flow = lock_open(mark);
+    if (flow == NULL) {
+        return;
+    }
+    if (flow->early && !taken) {
+        exchange_begin(&flow->exchange); /* the client says it again */
+    }
+    flow->early = false;
+    leave(flow);
+}
+
 static struct iovec vector_of(const void *bytes, size_t length)
 {
     return (struct iovec){(void *)(uintptr_t)bytes, length};

@@ -19,6 +19,10 @@
 /* A handshake is over whose ClientHello had this random: is it this connection's? Then it is read in the clear from now on. */
 bool plain_begin(uint64_t mark, const uint8_t random[TLS_RANDOM]);
 
+/* What is sent next goes out before the handshake is over; it is over, and the server took that, or did not. */
+void plain_early(uint64_t mark);
+void plain_shaken(uint64_t mark, bool taken);
+
 /* Before the library is given bytes to send. */
 void plain_ask(uint64_t mark, const void *bytes, size_t length);
 /* It has them, and wants to be asked again for its result, perhaps without them. */

@@ -14,7 +14,7 @@
 struct tls_use tls_gnutls_use(gnutls_session_t session, const void *caller)
 {
     struct tls_use use = {.real = tls_gnutls(caller, session), .object = session, .mark = 0, .settled = true};
-    if (session == NULL || !process_acts) {
+    if (session == NULL || !process_acts || tls_is_silent(session)) {
         return use;
     }
     use.mark = tls_alive(tls_tie(session));
@@ -65,6 +65,13 @@ ssize_t tls_gnutls_wrote(const struct tls_use *use, const void *bytes, size_t le
     } else if (bytes != NULL && (result == GNUTLS_E_AGAIN || result == GNUTLS_E_INTERRUPTED)) {
         plain_took(use->mark, bytes, length < RECORD ? length : RECORD);
     }
+    return result;
+}
+
+int tls_gnutls_uncorked(const struct tls_use *use, int result)
+{
+    (void)use;
+    tls_end_silence();
     return result;
 }
 

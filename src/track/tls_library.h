@@ -24,7 +24,9 @@
     FUNCTION(SSL_read_ex)                                                                                              \
     FUNCTION(SSL_write)                                                                                                \
     FUNCTION(SSL_write_ex)                                                                                             \
+    FUNCTION(SSL_write_early_data)                                                                                     \
     FUNCTION(SSL_shutdown)                                                                                             \
+    FUNCTION(SSL_get_early_data_status)                                                                                \
     FUNCTION(SSL_is_server)                                                                                            \
     FUNCTION(SSL_is_init_finished)                                                                                     \
     FUNCTION(SSL_want)                                                                                                 \
@@ -37,6 +39,7 @@
     FUNCTION(gnutls_handshake)                                                                                         \
     FUNCTION(gnutls_record_send)                                                                                       \
     FUNCTION(gnutls_record_send2)                                                                                      \
+    FUNCTION(gnutls_record_uncork)                                                                                     \
     FUNCTION(gnutls_record_recv)                                                                                       \
     FUNCTION(gnutls_record_recv_seq)                                                                                   \
     FUNCTION(gnutls_bye)                                                                                               \

@@ -12,11 +12,7 @@ static void look(struct tls_use *use)
     uint8_t random[TLS_RANDOM];
     const struct tls_library *real = use->real;
     SSL *ssl = (SSL *)(uintptr_t)use->object;
-    if (!real->complete || !tls_hello_any()) {
-        use->settled = true;
-        return;
-    }
-    if (real->SSL_is_server(ssl) || !real->SSL_is_init_finished(ssl) ||
+    if (!real->complete || !tls_hello_any() || real->SSL_is_server(ssl) || !real->SSL_is_init_finished(ssl) ||
         real->SSL_get_client_random(ssl, random, sizeof random) != sizeof random) {
         return;
     }
@@ -26,7 +22,7 @@ static void look(struct tls_use *use)
 struct tls_use tls_openssl_use(SSL *ssl, const void *caller)
 {
     struct tls_use use = {.real = tls_openssl(caller, ssl), .object = ssl, .mark = 0, .settled = true};
-    if (ssl == NULL || !process_acts) {
+    if (ssl == NULL || !process_acts || tls_is_silent(ssl)) {
         return use;
     }
     uint64_t tie = tls_tie(ssl);
@@ -38,16 +34,6 @@ struct tls_use tls_openssl_use(SSL *ssl, const void *caller)
         look(&use);
     }
     return use;
-}
-
-int tls_openssl_shaken(struct tls_use *use, int result)
-{
-    if (result == 1 && use->object != NULL && process_acts) {
-        int saved = errno;
-        look(use);
-        errno = saved;
-    }
-    return result;
 }
 
 /*
@@ -73,6 +59,47 @@ static void failed(const struct tls_use *use, bool reading, int result)
         plain_broken(use->mark);
     }
     errno = saved;
+}
+
+int tls_openssl_shaken(struct tls_use *use, int result)
+{
+    if (use->object == NULL || !process_acts) {
+        return result;
+    }
+    int saved = errno;
+    if (result == 1) {
+        look(use);
+        if (use->mark != 0) {
+            plain_shaken(use->mark, use->real->SSL_get_early_data_status(use->object) != SSL_EARLY_DATA_REJECTED);
+        }
+    } else if (use->mark != 0) {
+        failed(use, true, result);
+    }
+    errno = saved;
+    return result;
+}
+
+int tls_openssl_early(struct tls_use *use, const void *bytes, const size_t *moved, int result)
+{
+    tls_end_silence();
+    if (result != 1 || !process_acts) {
+        return result;
+    }
+    int saved = errno;
+    uint8_t random[TLS_RANDOM];
+    SSL *ssl = (SSL *)(uintptr_t)use->object;
+    bool asked = use->mark == 0 && use->real->complete && tls_hello_any() &&
+                 use->real->SSL_get_client_random(ssl, random, sizeof random) == sizeof random;
+    if (asked) {
+        use->mark = tls_find(random);
+        (void)tls_tie_set(ssl, TLS_TIE(use->mark, use->real->number));
+    }
+    if (use->mark != 0) {
+        plain_early(use->mark);
+        plain_sent(use->mark, bytes, *moved);
+    }
+    errno = saved;
+    return result;
 }
 
 /* Did it go well? Then whose connection it is may have come out in between: the handshake was part of it. */
