@@ -3,6 +3,7 @@
 #include "real/real.h"
 #include "track/curl_gate.h"
 #include "track/curl_handle.h"
+#include "track/curl_hops.h"
 #include "track/curl_multi.h"
 #include "track/curl_transfer.h"
 #include "track/process.h"
@@ -43,18 +44,22 @@ CURL *curl_copied(CURL *easy, const void *caller)
     struct curl_handle *handle = curl_handle_find(easy);
     __typeof__(curl_easy_duphandle) *real = REAL(easy_duphandle, handle, caller);
 
-    bool closed = handle != NULL && handle->closed;
-
-    if (closed) {
-        curl_gate_reopen(handle, easy);
+    if (handle == NULL) {
+        return real != NULL ? real(easy) : NULL;
     }
-    CURL *copy = real != NULL ? real(easy) : NULL;
+    bool closed = handle->closed, watched = handle->hops.watched;
+
+    /* What the copy gets is the program's own. */
+    curl_gate_reopen(handle, easy);
+    curl_hops_unwatch(handle, easy);
+    CURL *copy = handle->api->easy_duphandle(easy);
 
     if (closed && handle->member.part == CURL_PART_REFUSED) {
         (void)curl_gate_close(handle, easy); /* it is still to be failed */
     }
-
-    if (copy == NULL || handle == NULL || is_libcurl(handle->api, caller)) {
+    handle->hops.watched = watched;
+    curl_hops_changed(handle, easy);
+    if (copy == NULL || is_libcurl(handle->api, caller)) {
         return copy;
     }
     struct curl_handle *added = curl_handle_add(copy, handle->api);
@@ -77,6 +82,7 @@ void curl_reset_options(CURL *easy, const void *caller)
         memset(&handle->options, 0, sizeof handle->options);
         handle->refused = 0;
         handle->closed = false;
+        handle->hops.watched = false;
     }
 }
 
@@ -130,6 +136,17 @@ static void keep_option(struct curl_handle *handle, CURL *easy, CURLoption optio
         break;
     case CURLOPT_PORT:
         options->port = value.number >= 0 && value.number <= UINT16_MAX ? (uint16_t)value.number : 0;
+        break;
+    case CURLOPT_FOLLOWLOCATION:
+        options->follow = value.number != 0;
+        break;
+    case CURLOPT_PREREQFUNCTION:
+        memcpy(&options->prereq, &value.pointer, sizeof options->prereq);
+        curl_hops_changed(handle, easy);
+        break;
+    case CURLOPT_PREREQDATA:
+        options->prereq_data = value.pointer;
+        curl_hops_changed(handle, easy);
         break;
     case CURLOPT_ERRORBUFFER:
         options->error_buffer = value.pointer;

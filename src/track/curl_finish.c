@@ -1,5 +1,6 @@
 #include "track/curl_finish.h"
 
+#include "track/curl_gate.h"
 #include "track/curl_outcome.h"
 #include "track/process.h"
 
@@ -34,9 +35,8 @@ static bool went_elsewhere(const struct curl_handle *handle, CURL *easy)
 {
     struct curl_target last;
 
-    const char *url = curl_ask_text(handle, easy, CURLINFO_EFFECTIVE_URL);
-
-    return !curl_target_of_text(handle->api, url, &last) || last.hash != handle->pending.hash;
+    return !curl_target_of_text(handle->api, curl_ask_text(handle, easy, CURLINFO_EFFECTIVE_URL), &last) ||
+           !curl_gate_is_same(handle, &last);
 }
 
 static struct curl_facts gather(struct curl_handle *handle, CURL *easy, CURLcode code, int error)
@@ -90,14 +90,15 @@ static void gather_retry(const struct curl_handle *handle, CURL *easy, unsigned 
     }
 }
 
-/* From the end of the request to the first byte of its answer. */
-static void tell_first_byte(struct curl_handle *handle, CURL *easy)
+/* From the end of the request to the first byte of its answer; libcurl adds up what the hops took. */
+void curl_tell_first_byte(struct curl_handle *handle, CURL *easy)
 {
     uint64_t sent = curl_ask_offset(handle, easy, CURLINFO_PRETRANSFER_TIME_T);
     uint64_t answered = curl_ask_offset(handle, easy, CURLINFO_STARTTRANSFER_TIME_T);
 
-    if (answered > sent) {
-        call_first_byte(&handle->call, (answered - sent) * 1000);
+    if (answered > sent && answered - sent > handle->hops.waited) {
+        call_first_byte(&handle->call, (answered - sent - handle->hops.waited) * 1000);
+        handle->hops.waited = answered - sent;
     }
 }
 
@@ -105,8 +106,8 @@ static void tell_first_byte(struct curl_handle *handle, CURL *easy)
 
 static void end(struct curl_handle *handle, CURL *easy, const struct curl_facts *facts, struct curl_outcome outcome)
 {
-    if (!facts->redirected) { /* of several nobody knows */
-        tell_first_byte(handle, easy);
+    if (!facts->redirected || handle->hops.watched) { /* of several nobody knows */
+        curl_tell_first_byte(handle, easy);
     }
     if (outcome.by_status ||
         (outcome.unless_status && facts->status != 0 && call_status_decides(&handle->call, facts->status))) {
@@ -123,12 +124,49 @@ static void end(struct curl_handle *handle, CURL *easy, const struct curl_facts 
     }
 }
 
+void curl_finish_hop(struct curl_handle *handle, CURL *easy)
+{
+    long status = handle->pending.http ? curl_ask_number(handle, easy, CURLINFO_RESPONSE_CODE) : 0;
+    struct curl_facts facts = {.code = CURLE_OK, .redirected = true};
+
+    facts.status = status >= 200 && status <= 999 ? (unsigned)status : 0;
+    end(handle, easy, &facts, curl_outcome(&facts));
+}
+
+/*
+ * The transfer ended on its way to another host, before it was asked whether it might go there: a call that failed, or, if
+ * it would not have been admitted, one that was refused. What did not come to a connection says nothing (28: to whom?).
+ */
+static void end_unasked(struct curl_handle *handle, CURL *easy, struct curl_facts facts)
+{
+    struct curl_target next;
+
+    facts.elsewhere = false;
+    facts.status = 0;
+    struct curl_outcome outcome = curl_outcome(&facts);
+
+    if (outcome.outcome != PREBREAK_FAILED || facts.code == CURLE_OPERATION_TIMEDOUT ||
+        !curl_target_of_text(handle->api, curl_ask_text(handle, easy, CURLINFO_EFFECTIVE_URL), &next)) {
+        return;
+    }
+    struct provider *provider = provider_of(&(struct rules_target){.host = next.host, .port = next.port});
+
+    if (provider != NULL && call_admit(&handle->call, provider)) {
+        call_failed(&handle->call, outcome.kind);
+    }
+}
+
 void curl_finish(struct curl_handle *handle, CURL *easy, CURLcode code, int error)
 {
-    if (handle->call.provider != NULL) {
-        struct curl_facts facts = gather(handle, easy, code, error);
+    if (handle->call.provider == NULL) {
+        return;
+    }
+    struct curl_facts facts = gather(handle, easy, code, error);
 
-        end(handle, easy, &facts, curl_outcome(&facts));
+    end(handle, easy, &facts, curl_outcome(&facts));
+    if (facts.elsewhere && handle->hops.watched &&
+        code != CURLE_COULDNT_RESOLVE_HOST) { /* that is told by the resolver */
+        end_unasked(handle, easy, facts);
     }
 }
 

@@ -12,6 +12,12 @@
  */
 void curl_finish(struct curl_handle *handle, CURL *easy, CURLcode code, int error);
 /*
+ * An answer has come, and libcurl goes on with a further request: to the same host, whose call goes on (all that is told is
+ * the time until the answer began); or to another one, and the call is over.
+ */
+void curl_tell_first_byte(struct curl_handle *handle, CURL *easy);
+void curl_finish_hop(struct curl_handle *handle, CURL *easy);
+/*
  * The program took the transfer back before it was over. A byte of it moved `idle` ns ago; or it never began, and says
  * nothing.
  */

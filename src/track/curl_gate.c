@@ -49,6 +49,12 @@ enum curl_decision curl_gate(struct curl_handle *handle)
     return handle->decision;
 }
 
+bool curl_gate_is_same(const struct curl_handle *handle, const struct curl_target *target)
+{
+    /* A port that the program gave stands in no URL. */
+    return handle->pending.hash == target->hash && (handle->pending.port == target->port || handle->options.port != 0);
+}
+
 /* ---- refusing ----------------------------------------------------------------------------------------------------- */
 
 static CURLcode put_protocols(const struct curl_handle *handle, CURL *easy)

@@ -13,6 +13,9 @@
  */
 enum curl_decision curl_gate(struct curl_handle *handle);
 
+/* Is this where the transfer under way is headed? */
+bool curl_gate_is_same(const struct curl_handle *handle, const struct curl_target *target);
+
 /*
  * libcurl itself will fail the transfer, while it looks at the URL: before names, proxies, connections. So nothing of an
  * earlier transfer is left for getinfo to show, and no connection is touched. The program's error buffer is out of its

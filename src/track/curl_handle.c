@@ -61,6 +61,7 @@ static void clear(struct curl_handle *handle)
     handle->known = false;
     handle->refused = 0;
     handle->closed = false;
+    memset(&handle->hops, 0, sizeof handle->hops);
 }
 
 struct curl_handle *curl_handle_add(const CURL *easy, const struct curl_api *api)

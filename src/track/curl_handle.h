@@ -22,9 +22,12 @@ struct curl_options {
     char *error_buffer;        /* CURLOPT_ERRORBUFFER, CURL_ERROR_SIZE bytes; the program's own */
     uint16_t port;             /* CURLOPT_PORT, 0 none */
     bool unix_socket;          /* the transfer goes to a path: no provider */
+    bool follow;               /* CURLOPT_FOLLOWLOCATION */
     uint8_t protocols;         /* enum curl_protocols */
     long protocols_mask;
     char protocols_text[CURL_PROTOCOLS];
+    curl_prereq_callback prereq; /* CURLOPT_PREREQFUNCTION, the program's own; NULL none */
+    void *prereq_data;
 };
 
 enum curl_decision {
@@ -32,6 +35,14 @@ enum curl_decision {
     CURL_NOT_OURS,
     CURL_ADMITTED,
     CURL_REFUSED
+};
+
+/* Of the redirects of the transfer under way (curl_hops.h). */
+struct curl_hops {
+    bool watched;    /* the pre-request callback is ours, not the program's */
+    bool refused;    /* the last hop was */
+    long count;      /* hops so far */
+    uint64_t waited; /* us that all answers so far together took to begin */
 };
 
 struct curl_multi;
@@ -73,6 +84,7 @@ struct curl_handle {
     bool known;
     int refused; /* errno of a refusal that was the handle's last transfer; 0: it was none */
     bool closed; /* its protocols and error buffer are ours, not the program's */
+    struct curl_hops hops;
     struct curl_member member;
 };
 

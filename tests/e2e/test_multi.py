@@ -236,7 +236,7 @@ def answered(guest, provider, defaults):
 def test_silent_transfer_is_overdue_and_one_that_drips_is_not(acme, provider, how):
     answered(acme, provider, "hang=2s")
     provider.set("acme.test", action="hang")
-    provider.set("other.test", action="drip", interval=40, body=10)
+    provider.set("other.test", action="drip", interval=70, body=10)
 
     said = multi(acme, how, "timeout=9000", provider.acme, provider.other)
 

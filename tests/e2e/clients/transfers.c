@@ -8,6 +8,8 @@
  *     perform    a transfer; says CODE STATUS OS_ERRNO and the error buffer
  *     jump       a transfer whose write callback jumps out of it; says "jumped"
  *     call=PORT  a transfer whose write callback makes a connection of its own to that port
+ *     ask        sets a pre-request callback of its own, that says "ask" and the address;  ask=N: and aborts at the Nth time
+ *     noask      takes it away
  *     line       waits for a line on stdin
  */
 /* link with: -lcurl */
@@ -26,7 +28,7 @@ static char error[CURL_ERROR_SIZE];
 static struct curl_slist *addresses;
 static CURLU *parts;
 static jmp_buf out;
-static int own_port;
+static int own_port, asked, abort_at;
 
 static size_t swallow(char *bytes, size_t size, size_t count, void *unused)
 {
@@ -56,6 +58,20 @@ static size_t call(char *bytes, size_t size, size_t count, void *unused)
     }
     close(fd);
     return size * count;
+}
+
+static int ask(void *mine, char *ip, char *local_ip, int port, int local_port)
+{
+    (void)ip, (void)local_ip, (void)port, (void)local_port;
+    printf("ask %s\n", mine == (void *)&asked ? ip : "somebody else");
+    return ++asked == abort_at ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+static void set_ask(curl_prereq_callback callback, int at)
+{
+    abort_at = at;
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, &asked);
 }
 
 static void tell(CURLcode code)
@@ -115,6 +131,8 @@ static void option(const char *name, const char *value)
         curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, atol(value));
     } else if (strcmp(name, "resolve") == 0) {
         set_resolve(value);
+    } else if (strcmp(name, "ask") == 0) {
+        set_ask(ask, atoi(value));
     } else if (strcmp(name, "call") == 0) {
         own_port = atoi(value);
         perform(call);
@@ -147,6 +165,8 @@ static void word(const char *name)
         curl_easy_setopt(easy, CURLOPT_CURLU, NULL);
     } else if (strcmp(name, "follow") == 0) {
         curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+    } else if (strcmp(name, "noask") == 0) {
+        set_ask(NULL, 0);
     } else if (strcmp(name, "connect-only") == 0) {
         curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
     } else if (strcmp(name, "line") != 0) {
