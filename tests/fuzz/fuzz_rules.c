@@ -63,6 +63,9 @@ static void check_settings(const struct rules_settings *settings)
         CHECK(again.breaker.policy == settings->breaker.policy && again.refuse_errno == settings->refuse_errno);
         CHECK(memcmp(&again.fail, &settings->fail, sizeof again.fail) == 0);
         CHECK(again.breaker.window == settings->breaker.window);
+        CHECK(again.slow == settings->slow && again.slow_times == settings->slow_times);
+        CHECK(again.api == settings->api && again.pause_by == settings->pause_by);
+        CHECK(again.slow_enforce == settings->slow_enforce);
     }
 }
 

@@ -136,8 +136,8 @@ START_TEST(a_file_that_cannot_be_written_is_told_in_the_region_once)
         say("one");
     }
     ck_assert_uint_eq(told(&state, "PREBREAK_LOG", text), 1);
-    snprintf(expected, sizeof expected, "PREBREAK_LOG: %s: %s",
-             _i == 0 ? "no such directory" : "not a regular file", path);
+    snprintf(expected, sizeof expected, "PREBREAK_LOG: %s: %s", _i == 0 ? "no such directory" : "not a regular file",
+             path);
     ck_assert_str_eq(text, expected);
 }
 END_TEST
