@@ -73,7 +73,7 @@ static uint64_t count_in(const struct prebreak_breaker *words, unsigned bucket, 
     return bits_get(counts_of(words, bucket / COUNTS, number), bucket % COUNTS * COUNT_BITS, COUNT_BITS);
 }
 
-/* False: the bucket is full. */
+/* False: the bucket is full. A word that is of the next period already is not emptied again. */
 static bool count(struct prebreak_breaker *words, unsigned bucket, uint64_t number)
 {
     prebreak_word *word = &words->recent[bucket / COUNTS];
@@ -81,6 +81,9 @@ static bool count(struct prebreak_breaker *words, unsigned bucket, uint64_t numb
     uint64_t found = word_load(word);
     uint64_t value;
     do {
+        if (found >> NUMBER_SHIFT == ((number + 1) & bits_mask(NUMBER_BITS))) {
+            return true;
+        }
         value = found >> NUMBER_SHIFT == number ? found : number << NUMBER_SHIFT;
         if (bits_get(value, shift, COUNT_BITS) == bits_mask(COUNT_BITS)) {
             return false;

@@ -325,6 +325,18 @@ START_TEST(words_of_random_bits_heal)
 }
 END_TEST
 
+START_TEST(who_comes_late_for_a_period_does_not_empty_the_next)
+{
+    given_usual(100 * MS);
+    uint64_t next = (words.period >> 50) + 1;
+    words.recent[2] = next << 50 | 7; /* counted by somebody who has begun it meanwhile */
+    for (unsigned bucket = 0; bucket < 40; bucket++) {
+        answer(MS << bucket / 2);
+    }
+    ck_assert_uint_eq(words.recent[2], next << 50 | 7);
+}
+END_TEST
+
 #define THREADS 4
 #define EACH    200
 
@@ -383,6 +395,7 @@ int main(void)
     tcase_add_test(tests, a_clock_that_is_a_tick_behind_changes_nothing);
     tcase_add_test(tests, a_period_from_the_future_ends_at_once);
     tcase_add_test(tests, words_of_random_bits_heal);
+    tcase_add_test(tests, who_comes_late_for_a_period_does_not_empty_the_next);
     tcase_add_test(tests, no_threads_answer_is_lost);
     return rig_run(tests, "latency");
 }
