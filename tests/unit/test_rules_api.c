@@ -116,10 +116,10 @@ END_TEST
 
 START_TEST(the_breaker_is_known_by_the_settings_that_result)
 {
-    struct rules_settings generic = *settings_of("hang=2m", NULL);
+    struct rules_settings generic = *settings_of("hang=2m stall=2m", NULL);
     struct rules_settings preset = *settings_of("api=openai", NULL);
     ck_assert_mem_eq(&generic.breaker, &preset.breaker, sizeof preset.breaker);
-    preset = *settings_of("api=openai hang=30s", NULL);
+    preset = *settings_of("api=openai hang=30s stall=60s", NULL);
     generic = *settings_of("", NULL);
     ck_assert_mem_eq(&generic.breaker, &preset.breaker, sizeof preset.breaker);
 }
