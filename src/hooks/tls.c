@@ -55,6 +55,12 @@ HOOK int SSL_read_ex(SSL *ssl, void *buf, size_t num, size_t *count)
     return tls_openssl_read(&use, buf, count, use.real->SSL_read_ex(ssl, buf, num, count));
 }
 
+HOOK long SSL_get_verify_result(const SSL *ssl)
+{
+    struct tls_use use = tls_openssl_use((SSL *)(uintptr_t)ssl, CALLER);
+    return tls_openssl_verified(&use, use.real->SSL_get_verify_result(ssl));
+}
+
 HOOK int SSL_shutdown(SSL *ssl)
 {
     struct tls_use use = tls_openssl_use(ssl, CALLER);
@@ -126,6 +132,18 @@ HOOK ssize_t gnutls_record_recv_seq(gnutls_session_t session, void *data, size_t
 {
     struct tls_use use = tls_gnutls_use(session, CALLER);
     return tls_gnutls_read(&use, data, size, use.real->gnutls_record_recv_seq(session, data, size, seq));
+}
+
+HOOK int gnutls_certificate_verify_peers2(gnutls_session_t session, unsigned *status)
+{
+    struct tls_use use = tls_gnutls_use(session, CALLER);
+    return tls_gnutls_verified(&use, status, use.real->gnutls_certificate_verify_peers2(session, status));
+}
+
+HOOK int gnutls_certificate_verify_peers3(gnutls_session_t session, const char *name, unsigned *status)
+{
+    struct tls_use use = tls_gnutls_use(session, CALLER);
+    return tls_gnutls_verified(&use, status, use.real->gnutls_certificate_verify_peers3(session, name, status));
 }
 
 HOOK int gnutls_bye(gnutls_session_t session, gnutls_close_request_t how)

@@ -508,7 +508,9 @@ static void give_up_stream(struct flow *flow, uint64_t silence)
 static void give_up_open(struct flow *flow, uint64_t silence)
 {
     bool waiting = exchange_waiting(&flow->exchange) || flow->receiving;
-    if (!waiting) {
+    if (!waiting && flow->untrusted && flow->exchange.completed == 0) {
+        flow_fail(flow, PREBREAK_KIND_TLS);
+    } else if (!waiting) {
         call_ok(&flow->call); /* a connection that was never used, closed in peace */
     } else if (flow->exchange.ambiguous) {
         /* What may have been the answer was, if the client is done as soon as it has it. */

@@ -48,6 +48,7 @@ struct flow {
     bool plain;          /* read in the clear, not on the wire: see plain.h */
     bool greeted;        /* its ClientHello was noted */
     bool early;          /* and what the client said in the clear so far may still be turned down by the server */
+    bool untrusted;      /* and the client knows no good of its certificate */
     bool named;          /* and said whom it is for */
     int gone;            /* of one that is: errno of what ended it on the wire, or FLOW_GONE_END; 0: nothing did */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */

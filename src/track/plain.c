@@ -55,6 +55,15 @@ static void leave(struct flow *flow)
     flow_unlock(flow);
 }
 
+void plain_untrusted(uint64_t mark)
+{
+    struct flow *flow = lock_open(mark);
+    if (flow != NULL) {
+        flow->untrusted = true;
+        flow_unlock(flow);
+    }
+}
+
 void plain_early(uint64_t mark)
 {
     struct flow *flow = lock_open(mark);

@@ -19,6 +19,8 @@
 /* A handshake is over whose ClientHello had this random: is it this connection's? Then it is read in the clear from now on. */
 bool plain_begin(uint64_t mark, const uint8_t random[TLS_RANDOM]);
 
+/* The client was told not to trust the server. If it leaves without another word, that is why. */
+void plain_untrusted(uint64_t mark);
 /* What is sent next goes out before the handshake is over; it is over, and the server took that, or did not. */
 void plain_early(uint64_t mark);
 void plain_shaken(uint64_t mark, bool taken);

@@ -29,6 +29,8 @@ void tls_ask(const struct tls_use *use, const void *bytes, size_t length);
 
 /* After it, with its result, which they return. `moved`: bytes written or read, valid if it went well. */
 int tls_openssl_shaken(struct tls_use *use, int result);
+/* The program asked what to think of the server's certificate. */
+long tls_openssl_verified(const struct tls_use *use, long result);
 /* Before the handshake was over: what the server may turn down. */
 int tls_openssl_early(struct tls_use *use, const void *bytes, const size_t *moved, int result);
 int tls_openssl_wrote(struct tls_use *use, const void *bytes, const size_t *moved, int result);
@@ -38,6 +40,7 @@ int tls_openssl_read(struct tls_use *use, const void *bytes, const size_t *moved
 int tls_gnutls_made(const struct tls_use *use, gnutls_session_t session, unsigned flags);
 int tls_gnutls_shaken(struct tls_use *use, int result);
 ssize_t tls_gnutls_wrote(const struct tls_use *use, const void *bytes, size_t length, ssize_t result);
+int tls_gnutls_verified(const struct tls_use *use, const unsigned *status, int result);
 int tls_gnutls_uncorked(const struct tls_use *use, int result);
 ssize_t tls_gnutls_read(const struct tls_use *use, const void *bytes, size_t wanted, ssize_t result);
 

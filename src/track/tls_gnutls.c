@@ -68,6 +68,14 @@ ssize_t tls_gnutls_wrote(const struct tls_use *use, const void *bytes, size_t le
     return result;
 }
 
+int tls_gnutls_verified(const struct tls_use *use, const unsigned *status, int result)
+{
+    if (use->mark != 0 && result == 0 && *status != 0) {
+        plain_untrusted(use->mark);
+    }
+    return result;
+}
+
 int tls_gnutls_uncorked(const struct tls_use *use, int result)
 {
     (void)use;

@@ -23,6 +23,11 @@ static int fail_negative(void)
     return -1;
 }
 
+static long fail_verify(void)
+{
+    return X509_V_ERR_UNSPECIFIED;
+}
+
 static int fail_gnutls(void)
 {
     return GNUTLS_E_INTERNAL_ERROR;
@@ -61,6 +66,7 @@ static const struct function openssl_functions[] = {
     ROW(SSL_write_ex, fail_zero),
     ROW(SSL_write_early_data, fail_zero),
     ROW(SSL_shutdown, fail_negative),
+    ROW(SSL_get_verify_result, fail_verify),
     ROW(SSL_get_early_data_status, fail_zero),
     NEVER_CALLED(SSL_is_server),
     NEVER_CALLED(SSL_is_init_finished),
@@ -70,11 +76,18 @@ static const struct function openssl_functions[] = {
 };
 
 static const struct function gnutls_functions[] = {
-    ROW(gnutls_init, fail_gnutls),         ROW(gnutls_deinit, do_nothing),
-    ROW(gnutls_handshake, fail_gnutls),    ROW(gnutls_record_send, fail_record),
-    ROW(gnutls_record_send2, fail_record), ROW(gnutls_record_uncork, fail_gnutls),
-    ROW(gnutls_record_recv, fail_record),  ROW(gnutls_record_recv_seq, fail_record),
-    ROW(gnutls_bye, fail_gnutls),          NEVER_CALLED(gnutls_session_get_random),
+    ROW(gnutls_init, fail_gnutls),
+    ROW(gnutls_deinit, do_nothing),
+    ROW(gnutls_handshake, fail_gnutls),
+    ROW(gnutls_record_send, fail_record),
+    ROW(gnutls_record_send2, fail_record),
+    ROW(gnutls_record_uncork, fail_gnutls),
+    ROW(gnutls_record_recv, fail_record),
+    ROW(gnutls_record_recv_seq, fail_record),
+    ROW(gnutls_bye, fail_gnutls),
+    ROW(gnutls_certificate_verify_peers2, fail_gnutls),
+    ROW(gnutls_certificate_verify_peers3, fail_gnutls),
+    NEVER_CALLED(gnutls_session_get_random),
     NEVER_CALLED(gnutls_error_is_fatal),
 };
 

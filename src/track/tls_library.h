@@ -26,6 +26,7 @@
     FUNCTION(SSL_write_ex)                                                                                             \
     FUNCTION(SSL_write_early_data)                                                                                     \
     FUNCTION(SSL_shutdown)                                                                                             \
+    FUNCTION(SSL_get_verify_result)                                                                                    \
     FUNCTION(SSL_get_early_data_status)                                                                                \
     FUNCTION(SSL_is_server)                                                                                            \
     FUNCTION(SSL_is_init_finished)                                                                                     \
@@ -43,6 +44,8 @@
     FUNCTION(gnutls_record_recv)                                                                                       \
     FUNCTION(gnutls_record_recv_seq)                                                                                   \
     FUNCTION(gnutls_bye)                                                                                               \
+    FUNCTION(gnutls_certificate_verify_peers2)                                                                         \
+    FUNCTION(gnutls_certificate_verify_peers3)                                                                         \
     FUNCTION(gnutls_session_get_random)                                                                                \
     FUNCTION(gnutls_error_is_fatal)
 

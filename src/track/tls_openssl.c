@@ -79,6 +79,14 @@ int tls_openssl_shaken(struct tls_use *use, int result)
     return result;
 }
 
+long tls_openssl_verified(const struct tls_use *use, long result)
+{
+    if (use->mark != 0 && result != X509_V_OK) {
+        plain_untrusted(use->mark);
+    }
+    return result;
+}
+
 int tls_openssl_early(struct tls_use *use, const void *bytes, const size_t *moved, int result)
 {
     tls_end_silence();

@@ -291,6 +291,27 @@ START_TEST(handshake_without_a_request_is_a_connection_never_used)
 }
 END_TEST
 
+START_TEST(certificate_that_the_client_leaves_for_is_a_failure_of_tls)
+{
+    shake();
+    plain_untrusted(mark);
+    rig_close(fd);
+    rig_counts(acme, 0, 1, 0);
+    ck_assert_uint_eq(rig_view(acme).failures[PREBREAK_KIND_TLS], 1);
+}
+END_TEST
+
+START_TEST(certificate_that_the_client_puts_up_with_is_none)
+{
+    shake();
+    plain_untrusted(mark);
+    ask(REQUEST);
+    hear(GOOD);
+    rig_close(fd);
+    rig_counts(acme, 1, 0, 0);
+}
+END_TEST
+
 START_TEST(looking_for_what_the_server_may_say_by_itself_is_no_waiting)
 {
     shake();
@@ -435,6 +456,8 @@ int main(void)
         refusal_outlives_an_end_that_is_read_meanwhile,
         request_behind_one_that_is_not_answered_is_let_through,
         handshake_without_a_request_is_a_connection_never_used,
+        certificate_that_the_client_leaves_for_is_a_failure_of_tls,
+        certificate_that_the_client_puts_up_with_is_none,
         looking_for_what_the_server_may_say_by_itself_is_no_waiting,
         answer_that_does_not_come_timed_out,
         reset_waits_for_what_the_library_still_has,
