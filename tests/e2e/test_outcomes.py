@@ -90,6 +90,29 @@ def test_slow_first_byte_fails_where_asked_for(acme, provider):
     assert counted(acme) == "slow"
 
 
+BELIEVED = [
+    ("Retry-After:30", "pause_by=all", True),
+    ("Retry-After:30", "pause_by=none", False),
+    ("Retry-After:30", "pause_by=x-ratelimit,ratelimit", False),
+    ("retry-after-ms:30000", "pause_by=retry-after", True),
+    ("x-ratelimit-reset-requests:30s", "pause_by=retry-after", False),
+    ("x-ratelimit-reset-requests:30s", "api=openai", True),
+    ("x-ratelimit-reset-requests:30s", "api=anthropic", False),
+    ("x-ratelimit-reset-requests:30s", "api=anthropic pause_by=all", True),
+    ("anthropic-ratelimit-requests-reset:2099-01-01T00:00:00Z", "api=openai", False),
+]
+
+
+@pytest.mark.parametrize("client", ["blocking", "curl"])
+@pytest.mark.parametrize("header, settings, paused", BELIEVED)
+def test_only_headers_that_a_rule_believes_make_a_pause(acme, provider, client, header, settings, paused):
+    acme.settings["PREBREAK_PROVIDERS"] = f"{RULE} 429=pause {settings}"
+    provider.set(status=429, header=header)
+    acme.run(*CLIENTS[client](provider.port))
+    assert acme.phase("acme") == ("paused" if paused else "closed")
+    assert counted(acme) == ("neutral" if paused else "status")
+
+
 SLOWER = {"slow=5x": "ok", "slow=5x slow_enforce=on": "slow", "slow=100ms slow_enforce=off": "ok"}
 
 
