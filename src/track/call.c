@@ -66,10 +66,23 @@ static void heard(struct call *call)
     breaker_heard(&call->provider->breaker, &who, &call->ticket);
 }
 
+/* A process may do nothing but read one stream, and nobody else look: what says nothing gives the time to. */
+static void look_about(void)
+{
+    struct breaker_caller who;
+    process_caller(&who);
+    process_look(&who);
+}
+
 void call_heard(struct call *call)
 {
-    if (call->event == 0 && mine(call)) {
+    if (!mine(call)) {
+        return;
+    }
+    if (call->event == 0) {
         heard(call);
+    } else {
+        look_about();
     }
 }
 

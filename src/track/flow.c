@@ -407,6 +407,16 @@ static void hung_up_unused(struct flow *flow, int fd)
     }
 }
 
+/*
+ * Some programs have their TLS library take the end of the connection for a goodbye (Python and PHP do), for the sake of
+ * sloppy servers, who are left alone here too. But a stream of events that lasts until then was promised a real one.
+ */
+static bool was_torn(const struct flow *flow)
+{
+    const struct body *body = exchange_body(&flow->exchange);
+    return flow->plain && flow->gone == FLOW_GONE_END && body != NULL && body->stream;
+}
+
 void flow_at_end(struct flow *flow, int fd)
 {
     stood(flow);
@@ -419,6 +429,10 @@ void flow_at_end(struct flow *flow, int fd)
         hung_up_unused(flow, fd);
         break;
     case EXCHANGE_END_COMPLETE:
+        if (was_torn(flow)) {
+            flow_broken(flow, fd, ECONNRESET);
+            break;
+        }
         flow_answer(flow, exchange_body_ended(&flow->exchange));
         flow_answered(flow);
         flow_lost(flow);

@@ -179,16 +179,18 @@ void plain_received(uint64_t mark, const void *bytes, size_t length)
     errno = saved;
 }
 
-void plain_waits(uint64_t mark)
+bool plain_waits(uint64_t mark)
 {
     struct flow *flow = lock_open(mark);
     if (flow == NULL) {
-        return;
+        return false;
     }
     if (exchange_waiting(&flow->exchange)) {
         flow->receiving = flow->drained = true;
     }
+    bool ended = flow->gone != 0;
     flow_unlock(flow);
+    return ended;
 }
 
 /* ---- ends --------------------------------------------------------------------------------------------------------- */

@@ -33,8 +33,9 @@ void plain_took(uint64_t mark, const void *bytes, size_t length);
 void plain_sent(uint64_t mark, const void *bytes, size_t length);
 void plain_received(uint64_t mark, const void *bytes, size_t length);
 
-/* The library had nothing to read; the peer said goodbye; the connection or what came over it is broken. */
-void plain_waits(uint64_t mark);
+/* The library had nothing to read (true: nor will there be anything, the connection has ended beneath it); the peer said
+   goodbye; the connection or what came over it is broken. */
+bool plain_waits(uint64_t mark);
 void plain_closed(uint64_t mark);
 void plain_broken(uint64_t mark);
 /* The client says goodbye. */

@@ -38,17 +38,14 @@ struct tls_use tls_openssl_use(SSL *ssl, const void *caller)
 
 /*
  * It failed, or has nothing yet. The reason is not asked for first: what an earlier failure has left in the thread's queue
- * of errors would be taken for it.
+ * of errors would be taken for it. But a read that the socket failed still says that it wants to read.
  */
 static void failed(const struct tls_use *use, bool reading, int result)
 {
     const struct tls_library *real = use->real;
     const SSL *ssl = use->object;
     int saved = errno;
-    if (real->SSL_want(ssl) != SSL_NOTHING) {
-        if (reading) {
-            plain_waits(use->mark);
-        }
+    if (real->SSL_want(ssl) != SSL_NOTHING && !(reading && plain_waits(use->mark))) {
         errno = saved;
         return;
     }

@@ -148,7 +148,8 @@ static ssize_t sent(struct flow *flow, int fd, uint64_t mark, const struct iovec
         feed_written(flow, iov, count, (size_t)result, went_on);
         wake(flow);
     } else if (result < 0 && !is_passing(error)) {
-        flow_broken(flow, fd, error);
+        /* A goodbye that nobody is there to hear: that it broke was found before, and the client knows */
+        flow_broken(flow, fd, flow->gone > 0 ? flow->gone : error);
     }
     flow_leave(flow, fd, mark);
     errno = error;
