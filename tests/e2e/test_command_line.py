@@ -529,6 +529,14 @@ def test_all_reaches_everybody(other_users):
 
 
 @as_root
+def test_metrics_of_all_users_are_one_file_of_whoever_asked(other_users):
+    answer = other_users("as 1234 $p state --recreate >/dev/null; as 99 $p state --recreate >/dev/null; "
+                         "$p --all metrics --textfile $d/all.prom; stat -c '%u %a' $d/all.prom; grep -c '^prebreak_processes 0$' $d/all.prom; ls $d")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "0 644\n1\nall.prom\nprebreak\n"
+
+
+@as_root
 def test_one_bad_region_does_not_hide_the_others(other_users):
     answer = other_users("as 1234 $p state --recreate >/dev/null; echo junk >/dev/shm/prebreak-99; chown 99 /dev/shm/prebreak-99; "
                          "chmod 600 /dev/shm/prebreak-99; $p --all status")

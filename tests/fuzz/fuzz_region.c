@@ -205,11 +205,15 @@ static void do_calls(struct state *state, struct input *input)
         if (breaker_admit(&breaker, &who, &order, &call, &change)) {
             who.now += take_word(input) % UINT64_C(5000000000);
             breaker_heard(&breaker, &who, &call);
+            end.slow = breaker_slow(&breaker, who.now, who.now - call.admitted, 5000);
             breaker_finish(&breaker, &who, &call, &end, &change);
         }
     }
     breaker_view(&breaker, who.now, order.hold, &view);
     must(view.phase < PREBREAK_PHASES && view.drop >= 0 && view.drop <= 1);
+    struct breaker_first_bytes first_bytes;
+    breaker_first_bytes(&breaker, &first_bytes);
+    must(first_bytes.usual <= UINT64_C(1000) * UINT32_MAX);
 }
 
 static void do_list(struct state *state, struct input *input)
