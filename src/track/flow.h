@@ -27,7 +27,7 @@ enum flow_stage {
     FLOW_ENDED       /* failed, at its end, or not to be judged any more */
 };
 
-#define FLOW_GONE_END (-1)
+#define FLOW_GONE_END (-1) /* in peace, as far as the wire tells */
 
 /* What every byte that moves looks at stands first, in as few cache lines as it can. */
 struct flow {
@@ -45,12 +45,12 @@ struct flow {
     bool crowded;        /* one address of several, and nobody knows what becomes of the others */
     bool pending;        /* connect came back, and said that it goes on */
     bool finished_out;   /* the client has shut its side down, or said goodbye */
-    bool plain;          /* read in the clear, not on the wire: see plain.h */
     bool greeted;        /* its ClientHello was noted */
-    bool early;          /* and what the client said in the clear so far may still be turned down by the server */
-    bool untrusted;      /* and the client knows no good of its certificate */
     bool named;          /* and said whom it is for */
-    int gone;            /* of one that is: errno of what ended it on the wire, or FLOW_GONE_END; 0: nothing did */
+    bool plain;          /* read in the clear, not on the wire: see plain.h */
+    bool early;          /* and what the client said so far may still be turned down by the server */
+    bool untrusted;      /* and the client knows no good of its certificate */
+    int gone;            /* and its end was read on the wire: errno, or FLOW_GONE_END; 0: it was not */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */
     uint64_t moved;      /* ns: the last byte, or the connect */
     struct call call;

@@ -49,7 +49,7 @@
     FUNCTION(gnutls_session_get_random)                                                                                \
     FUNCTION(gnutls_error_is_fatal)
 
-#define TLS_MEMBER(name) __typeof__(name) *name;
+#define TLS_MEMBER(name) __typeof__(name) *(name);
 
 /* Functions of one library; none is NULL: what it lacks fails. */
 struct tls_library {
