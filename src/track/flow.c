@@ -504,6 +504,12 @@ static bool answered_enough(const struct flow *flow)
     return flow->exchange.protocol == EXCHANGE_HTTP1 && flow->exchange.answering && flow->exchange.head_told;
 }
 
+/* Did the peer reset it, and the client learn that without a read (libuv closes as soon as epoll says so)? */
+static bool was_reset(const struct flow *flow, int fd)
+{
+    return !flow->finished_out && kernel_state(fd) == KERNEL_CLOSED;
+}
+
 /*
  * Right behind an event, the client had what it wanted. While it waited for the next one it may have lost patience or its
  * interest: streams pause for seconds while a model thinks, and a user may press a button. Then nobody can tell, until the
@@ -519,7 +525,7 @@ static void give_up_stream(struct flow *flow, uint64_t silence)
     }
 }
 
-static void give_up_open(struct flow *flow, uint64_t silence)
+static void give_up_open(struct flow *flow, int fd, uint64_t silence)
 {
     bool waiting = exchange_waiting(&flow->exchange) || flow->receiving;
     if (!waiting && flow->untrusted && flow->exchange.completed == 0) {
@@ -533,6 +539,8 @@ static void give_up_open(struct flow *flow, uint64_t silence)
         }
     } else if (flow_decided(flow)) {
         flow_answered(flow);
+    } else if (answered_enough(flow) && was_reset(flow, fd)) {
+        flow_broken(flow, fd, ECONNRESET);
     } else if (streams(flow)) {
         give_up_stream(flow, silence);
     } else if (silence >= HEDGE_NS && awaited(flow)) {
@@ -552,7 +560,7 @@ void flow_given_up(struct flow *flow, int fd)
     } else if (flow->stage == FLOW_CONNECTING) {
         give_up_connecting(flow, fd, silence);
     } else if (flow->stage == FLOW_OPEN && flow->call.provider != NULL) {
-        give_up_open(flow, silence);
+        give_up_open(flow, fd, silence);
     }
     flow_lost(flow);
 }

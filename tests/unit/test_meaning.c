@@ -232,6 +232,22 @@ START_TEST(who_leaves_a_stream_had_enough_or_waited_too_long_or_nobody_knows)
 }
 END_TEST
 
+START_TEST(a_reset_that_the_client_learnt_of_without_a_read_is_one)
+{
+    set_up();
+    ask(STREAM CHUNKED EVENT);
+    rig_reset(peer);
+    rig_close(fd);
+    ck_assert_uint_eq(failures(PREBREAK_KIND_STREAM), 1);
+    fd = rig_dial(&server, &peer);
+    ask("HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\nx");
+    rig_reset(peer);
+    rig_close(fd);
+    ck_assert_uint_eq(failures(PREBREAK_KIND_RESET), 1);
+    rig_counts(acme, 0, 2, 0);
+}
+END_TEST
+
 /* A look at all calls, as somebody else takes it at that time; the first one notes that it looked. */
 static void look_at(uint64_t now)
 {
@@ -399,6 +415,7 @@ int main(void)
         a_stream_that_is_cut_off_failed,
         a_stream_until_the_connection_ends_ends_well_unless_its_last_words_say_otherwise,
         who_leaves_a_stream_had_enough_or_waited_too_long_or_nobody_knows,
+        a_reset_that_the_client_learnt_of_without_a_read_is_one,
         a_stream_of_comments_alone_has_stalled_while_its_client_hangs,
         a_stream_that_cannot_be_read_hangs_like_any_other_answer,
         a_429_is_what_its_body_says,

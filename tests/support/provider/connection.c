@@ -31,7 +31,10 @@ struct connection {
     enum action action;
     unsigned status;
     bool close_after;
-    size_t have, skip;         /* bytes read of a head; bytes of a body still to come */
+    size_t have, skip;    /* bytes read of a head; bytes of a body still to come */
+    enum stream_end last; /* of an event stream: how it ends, how many places there are where it pauses, for how long */
+    unsigned ends, pause;
+    size_t end[STREAM_EVENTS + 1];
     char *out;                 /* the answer */
     size_t out_size, out_sent; /* out_size: of what is to be sent of it */
     char head[REQUEST_HEAD];
@@ -107,21 +110,51 @@ static bool closes(const char *head)
     return strcasecmp(token, "close") == 0 || (strstr(head, " HTTP/1.0\r\n") && strcasecmp(token, "keep-alive") != 0);
 }
 
+#define STREAM_ROOM 16384
+
+/* Head and events; the head goes by itself. */
+static void prepare_stream(struct connection *c, const struct host *script)
+{
+    c->out = malloc(STREAM_ROOM);
+    if (!c->out) {
+        die("answer");
+    }
+    int head = snprintf(
+        c->out, STREAM_ROOM, "HTTP/1.1 %u Fine\r\nContent-Type: text/event-stream; charset=utf-8\r\n%s%s\r\n",
+        c->status, script->headers, script->until_close ? "Connection: close\r\n" : "Transfer-Encoding: chunked\r\n");
+    c->close_after = c->close_after || script->until_close;
+    c->last = script->end;
+    c->pause = script->interval;
+    c->out_size = stream_write(script, c->out, STREAM_ROOM, (size_t)head, c->end, &c->ends);
+    c->out_sent = 0;
+}
+
 static void prepare(struct connection *c, const struct host *script, bool scripted)
 {
     c->status = scripted && script->status ? script->status : 200;
     c->close_after = c->close_after || (scripted && script->close);
-    size_t body = scripted && script->body ? script->body : 16, room = 256 + sizeof script->headers + body;
+    if (c->action == STREAM) {
+        prepare_stream(c, script);
+        return;
+    }
+    bool text = scripted && script->text[0];
+    size_t body = scripted && script->body ? script->body : 16;
+    body = text ? strlen(script->text) : body;
+    size_t room = 256 + sizeof script->headers + body;
     c->out = malloc(room);
     if (!c->out) {
         die("answer");
     }
-    int head = snprintf(c->out, room, "HTTP/1.1 %u %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n%s%s\r\n",
-                        c->status, c->status < 400 ? "Fine" : "Bad", body, scripted ? script->headers : "",
-                        c->close_after ? "Connection: close\r\n" : "");
-    memset(c->out + head, 'x', body);
+    int head = snprintf(c->out, room, "HTTP/1.1 %u %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s\r\n",
+                        c->status, c->status < 400 ? "Fine" : "Bad", text ? "application/json" : "text/plain", body,
+                        scripted ? script->headers : "", c->close_after ? "Connection: close\r\n" : "");
     c->out_size = (size_t)head + body;
-    c->out[c->out_size - 1] = '\n';
+    if (text) {
+        memcpy(c->out + head, script->text, body);
+    } else {
+        memset(c->out + head, 'x', body);
+        c->out[c->out_size - 1] = '\n';
+    }
     c->out_sent = 0;
     if (c->action == HALF || c->action == HALF_RESET) {
         c->out_size -= body / 2;
@@ -193,7 +226,39 @@ static void answered(struct connection *c)
     parse(c); /* what the client sent ahead */
 }
 
-/* Sends what can be sent; of an answer that drips one byte. */
+/* All of a stream's events were sent. */
+static void streamed(struct connection *c)
+{
+    switch (c->last) {
+    case STREAM_CUT:
+    case STREAM_RESET:
+        finish(c, c->last == STREAM_RESET);
+        break;
+    case STREAM_SILENT:
+        c->stage = SILENT;
+        break;
+    case STREAM_REPEAT:
+        c->out_sent = c->end[c->ends > 1 ? c->ends - 2 : 0];
+        c->due = after_ms(c->pause);
+        break;
+    default:
+        answered(c);
+        break;
+    }
+}
+
+/* Bytes of an answer that go at once. */
+static size_t piece_of(const struct connection *c)
+{
+    for (unsigned i = 0; c->action == STREAM && i < c->ends; i++) {
+        if (c->end[i] > c->out_sent) {
+            return c->end[i] - c->out_sent;
+        }
+    }
+    return c->action == DRIP ? 1 : c->out_size - c->out_sent;
+}
+
+/* Sends what can be sent; of an answer that drips one byte, of a stream one event. */
 static void answer(struct connection *c)
 {
     struct host *host = host_at(c->host);
@@ -201,16 +266,19 @@ static void answer(struct connection *c)
         /* Before its first byte, so that no client can know of an answer that is not counted. */
         host->answers[c->status < 600 ? c->status : 599]++;
     }
-    size_t piece = c->action == DRIP ? 1 : c->out_size - c->out_sent;
-    ssize_t sent = send(c->source.fd, c->out + c->out_sent, piece, MSG_NOSIGNAL);
+    ssize_t sent = send(c->source.fd, c->out + c->out_sent, piece_of(c), MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN) {
         abandoned(c);
         return;
     }
     c->out_sent += sent > 0 ? (size_t)sent : 0;
     c->stage = WRITING;
-    if (c->out_sent == c->out_size) {
+    if (c->out_sent == c->out_size && c->action == STREAM) {
+        streamed(c);
+    } else if (c->out_sent == c->out_size) {
         answered(c);
+    } else if (c->action == STREAM) {
+        c->due = after_ms(c->pause);
     } else if (c->action == DRIP) {
         c->due = after_ms(host_script(c->host)->interval);
     } else {
@@ -256,7 +324,7 @@ int connection_tick(void)
 static void event(struct source *source)
 {
     struct connection *c = (struct connection *)source;
-    if (c->stage == WRITING && c->action != DRIP) {
+    if (c->stage == WRITING && c->action != DRIP && c->action != STREAM) {
         answer(c);
         return;
     }

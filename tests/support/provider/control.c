@@ -3,8 +3,9 @@
  *
  *   set HOST key=value...    what requests with this Host meet from now on; HOST `*` is all that are not set by name.
  *                            What is not mentioned is as it is by default.
- *                            action=answer|hang|reset|eof|half|half-reset|drip  status=503  body=BYTES  latency=MS
- *                            interval=MS  idle=MS  every=N  close=1  header=Name:value (no blanks)
+ *                            action=answer|hang|reset|eof|half|half-reset|drip|stream  status=503  body=BYTES  latency=MS
+ *                            interval=MS  idle=MS  every=N  close=1  header=Name:value  text=JSON (no blanks)
+ *                            of a stream: events=NAME,...  end=whole|cut|reset|silent|repeat  until_close=1
  *   listener ADDRESS open|refuse|blackhole|greet-reset    ADDRESS `*` is all
  *   sever busy|all           resets connections at once: those with a request outstanding, or all
  *   report                   {"connections":N,"requests":N,"abandoned":N,"answers":{"200":N},"hosts":{HOST:the same}}
@@ -169,7 +170,9 @@ static void clear(char **rest)
 /* ---- scripts
  * --------------------------------------------------------------------------------------------------------- */
 
-static const char *const action_names[ACTIONS] = {"answer", "hang", "reset", "eof", "half", "half-reset", "drip"};
+static const char *const action_names[ACTIONS] = {"answer", "hang",       "reset", "eof",
+                                                  "half",   "half-reset", "drip",  "stream"};
+static const char *const end_names[STREAM_ENDS] = {"whole", "cut", "reset", "silent", "repeat"};
 static const char *const listening_names[LISTENINGS] = {"open", "refuse", "blackhole", "greet-reset"};
 
 static int index_of(const char *const *names, int count, const char *name)
@@ -189,7 +192,7 @@ static const struct number {
     {"status", offsetof(struct host, status)},   {"body", offsetof(struct host, body)},
     {"latency", offsetof(struct host, latency)}, {"interval", offsetof(struct host, interval)},
     {"idle", offsetof(struct host, idle)},       {"every", offsetof(struct host, every)},
-    {"close", offsetof(struct host, close)},
+    {"close", offsetof(struct host, close)},     {"until_close", offsetof(struct host, until_close)},
 };
 
 static bool set_one(struct host *script, const char *key, const char *value)
@@ -201,6 +204,18 @@ static bool set_one(struct host *script, const char *key, const char *value)
         }
         script->action = (enum action)action;
         return true;
+    }
+    if (strcmp(key, "end") == 0) {
+        int end = index_of(end_names, STREAM_ENDS, value);
+        script->end = end < 0 ? STREAM_WHOLE : (enum stream_end)end;
+        return end >= 0;
+    }
+    if (strcmp(key, "events") == 0) {
+        return stream_known(value) &&
+               (size_t)snprintf(script->events, sizeof script->events, "%s", value) < sizeof script->events;
+    }
+    if (strcmp(key, "text") == 0) {
+        return (size_t)snprintf(script->text, sizeof script->text, "%s", value) < sizeof script->text;
     }
     if (strcmp(key, "header") == 0) {
         size_t used = strlen(script->headers), room = sizeof script->headers - used;

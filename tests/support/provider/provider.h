@@ -3,7 +3,7 @@
  *
  * One thread and epoll: a count is exact at the moment when the command that asks for it is answered. main.c waits and
  * hands out; control.c obeys and reports; listener.c is what a client meets before its connection stands, connection.c
- * what it meets after.
+ * what it meets after, stream.c what is in an event stream.
  */
 #ifndef PROVIDER_H
 #define PROVIDER_H
@@ -17,7 +17,11 @@
 #define NEVER UINT64_MAX
 
 /* What becomes of a request. RESET and END come instead of an answer, HALF and HALF_RESET in the midst of its body. */
-enum action { ANSWER, HANG, RESET, END, HALF, HALF_RESET, DRIP, ACTIONS };
+enum action { ANSWER, HANG, RESET, END, HALF, HALF_RESET, DRIP, STREAM, ACTIONS };
+
+/* How an event stream ends. REPEAT: its last event comes again and again. */
+enum stream_end { STREAM_WHOLE, STREAM_CUT, STREAM_RESET, STREAM_SILENT, STREAM_REPEAT, STREAM_ENDS };
+#define STREAM_EVENTS 32
 
 /* A Host seen or scripted: what its requests meet, and how many there were. */
 struct host {
@@ -26,9 +30,13 @@ struct host {
     enum action action;
     unsigned status, body; /* 0: 200, and a few bytes */
     unsigned latency, interval,
-        idle;           /* ms: before the answer, between bytes that drip, until an idle connection is closed */
-    unsigned every;     /* only each Nth request so, the others 200 at once */
-    unsigned close;     /* close after each answer */
+        idle;             /* ms: before the answer, between bytes that drip, until an idle connection is closed */
+    unsigned every;       /* only each Nth request so, the others 200 at once */
+    unsigned close;       /* close after each answer */
+    unsigned until_close; /* STREAM: not in chunks */
+    enum stream_end end;
+    char events[256];   /* STREAM: their names, in order */
+    char text[512];     /* instead of `body` bytes: JSON */
     char headers[1024]; /* further ones, each with its CRLF */
     uint64_t turn;      /* requests met by this script, for `every` */
     uint64_t requests, abandoned, answers[600];
@@ -42,6 +50,11 @@ struct host *host_script(unsigned index);
 void log_request(unsigned host, const char *path, uint64_t connection);
 /* Obeys one line and answers it with one line on stdout. */
 void control(char *line);
+
+/* stream.c */
+bool stream_known(const char *names);
+/* Writes the events behind `at` in out; where each ends, and how many there are (at most STREAM_EVENTS and one). */
+size_t stream_write(const struct host *script, char *out, size_t room, size_t at, size_t *ends, unsigned *count);
 
 /* listener.c */
 struct listener;
