@@ -62,6 +62,20 @@ bool flow_decided(const struct flow *flow)
            call_status_decides(&flow->call, exchange_answer(&flow->exchange)->status);
 }
 
+/* Of the first answer on a connection: does the server speak first there? */
+static void note_greeting(const struct flow *flow)
+{
+    uint16_t port = flow->address.port;
+    if (flow->exchange.completed != 1 || flow->provider == NULL) {
+        return;
+    }
+    if (flow->exchange.server_first && flow->exchange.protocol == EXCHANGE_OPAQUE) {
+        __atomic_store_n(&flow->provider->greets, port, __ATOMIC_RELAXED);
+    } else if (__atomic_load_n(&flow->provider->greets, __ATOMIC_RELAXED) == port) {
+        __atomic_store_n(&flow->provider->greets, 0, __ATOMIC_RELAXED);
+    }
+}
+
 void flow_answer(struct flow *flow, unsigned news)
 {
     if ((news & EXCHANGE_FIRST_BYTE) != 0) {
@@ -74,6 +88,7 @@ void flow_answer(struct flow *flow, unsigned news)
     body_told(flow, news);
     if ((news & EXCHANGE_ANSWERED) != 0) {
         flow->receiving = false;
+        note_greeting(flow);
         flow_answered(flow);
         after(flow, news);
     }

@@ -276,7 +276,7 @@ void connect_error_read(int fd, uint64_t mark, int error)
     }
     if (error != 0) {
         flow_broken(flow, fd, error);
-    } else if (flow->stage == FLOW_CONNECTING) {
+    } else if (flow->stage == FLOW_CONNECTING && !flow_greets(flow)) {
         /* No proof that it is there (the kernel may still be at it), but whoever reads it waits for nothing now. */
         call_rest(&flow->call);
     }

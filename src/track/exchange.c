@@ -49,6 +49,8 @@ unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t l
         if (length == 0) {
             return EXCHANGE_NOTHING;
         }
+        exchange->asked = 0; /* whatever was known of the server is not true here */
+        exchange->greets = false;
         recognise(exchange, bytes[0]);
     }
     switch (exchange->protocol) {
@@ -75,6 +77,14 @@ bool exchange_pass(struct exchange *exchange, bool from_client, size_t length)
         return exchange_opaque_pass(exchange, from_client);
     default:
         return false;
+    }
+}
+
+void exchange_await_greeting(struct exchange *exchange)
+{
+    if (exchange->protocol == EXCHANGE_UNKNOWN && exchange->asked == 0) {
+        exchange->greets = true;
+        exchange->asked = 1;
     }
 }
 
@@ -195,7 +205,8 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
     if (exchange->protocol == EXCHANGE_UNKNOWN && length > 0) {
         exchange->server_first = true;
         exchange->protocol = EXCHANGE_OPAQUE;
-        if (bytes[0] == 'H' && !exchange->tunnel) { /* an answer to a request that was written where nobody sees it */
+        if (bytes[0] == 'H' && !exchange->tunnel &&
+            !exchange->greets) { /* an answer to a request that was written where nobody sees it */
             exchange_http1_begin(exchange);
             exchange->asked = 1;
         }

@@ -52,6 +52,7 @@ struct exchange {
     bool requested;     /* TLS: and the client has written data of its own */
     bool tunnel;        /* it runs inside of HTTP/1: by CONNECT, or upgraded */
     bool single;        /* of a protocol in which both sides speak by themselves: one connection is one call */
+    bool greets;        /* the server is known to speak first, and has not yet */
     bool late;          /* what is fed was let through before the answer came: it begins no turn */
     bool duplex;        /* the server was seen to speak unasked: its silence says nothing */
     uint8_t doubt;      /* turns for which an answer to something else may be outstanding */
@@ -83,6 +84,9 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
  * read)? Then they are taken as if they had been fed.
  */
 bool exchange_pass(struct exchange *exchange, bool from_client, size_t length);
+
+/* Nothing has moved yet, and the server is known to be one that speaks first: that is owed. */
+void exchange_await_greeting(struct exchange *exchange);
 
 /* Bytes moved that nobody saw (sendfile, splice, stdio): what can still be told. */
 void exchange_sent_unseen(struct exchange *exchange);

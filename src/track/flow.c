@@ -281,6 +281,12 @@ void flow_fail(struct flow *flow, enum prebreak_kind kind)
 
 /* ---- connecting --------------------------------------------------------------------------------------------------- */
 
+bool flow_greets(const struct flow *flow)
+{
+    uint16_t port = flow->address.port;
+    return port != 0 && flow->provider != NULL && __atomic_load_n(&flow->provider->greets, __ATOMIC_RELAXED) == port;
+}
+
 void flow_established(struct flow *flow)
 {
     if (flow->stage != FLOW_CONNECTING) {
@@ -289,7 +295,12 @@ void flow_established(struct flow *flow)
     flow->stage = FLOW_OPEN;
     flow->opened = flow->moved = process_now();
     attempt_won(&flow->attempt, &flow->call);
-    call_rest(&flow->call);
+    if (flow_greets(flow)) {
+        exchange_await_greeting(&flow->exchange);
+        call_wake(&flow->call);
+    } else {
+        call_rest(&flow->call);
+    }
 }
 
 /* What a failed connect says about the provider. All else is our own side's trouble. */
@@ -465,7 +476,11 @@ static void give_up_connecting(struct flow *flow, int fd, uint64_t silence)
     case KERNEL_SYN_SENT:
     case 0:
         break;
-    default: /* never used, and closed in peace */
+    default:
+        if (flow_greets(flow)) {
+            break;
+        }
+        /* never used, and closed in peace */
         call_ok(&flow->call);
         attempt_lost(&flow->attempt, PREBREAK_OK, 0, process_now());
         return;

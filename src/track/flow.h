@@ -160,6 +160,8 @@ void flow_forget(uint64_t mark);
 
 /* ---- what happened to it (flow.c); all with the flow locked ------------------------------------------------------- */
 
+/* Is this a server that speaks first, so that a client that has not said anything waits for it? */
+bool flow_greets(const struct flow *flow);
 /* The connect came to something. */
 void flow_established(struct flow *flow);
 void flow_not_established(struct flow *flow, int error, bool at_once);

@@ -17,7 +17,8 @@ struct provider {
     struct state *state;
     uint64_t identity; /* of its slot, when it was found */
     int slot;
-    uint64_t told; /* the breaker's state word at the last refusal that was told as an event */
+    uint64_t told;   /* the breaker's state word at the last refusal that was told as an event */
+    uint16_t greets; /* its port where the server speaks first, as far as this process knows; 0: none. Atomic */
     char name[PREBREAK_NAME];
 };
 

@@ -123,6 +123,65 @@ START_TEST(greeting_of_the_server_ends_the_first_call_and_what_follows_are_turns
 }
 END_TEST
 
+START_TEST(greeting_is_owed_by_a_server_that_is_known_to_greet)
+{
+    dial();
+    rig_age(fd, 2 * SECOND_NS);
+    rig_close(fd);
+    rig_counts(acme, 1, 0, 0); /* never used, as far as is known */
+    dial();
+    hear("220 ready");
+    rig_close(fd);
+    rig_counts(acme, 2, 0, 0);
+    /* From now on it is: its silence is watched, and is no peace. */
+    dial();
+    ck_assert_uint_eq(rig_view(acme).inflight, 1);
+    rig_age(fd, 2 * SECOND_NS);
+    rig_close(fd);
+    rig_counts(acme, 2, 1, 0);
+    ck_assert_uint_eq(rig_view(acme).failures[PREBREAK_KIND_TIMEOUT], 1);
+    /* Its end is none either. */
+    dial();
+    real_close(peer);
+    ck_assert_int_eq(rig_receive(fd, 0), 0);
+    rig_counts(acme, 2, 2, 0);
+    dial();
+    hear("220 ready");
+    take_turn();
+    rig_counts(acme, 4, 2, 0);
+}
+END_TEST
+
+START_TEST(greeting_is_owed_also_where_connect_does_not_block)
+{
+    dial();
+    hear("220 ready");
+    fd = rig_socket(SOCK_NONBLOCK);
+    ck_assert_int_eq(rig_connect(fd, &server), -1);
+    peer = real_accept(server.fd, NULL, NULL);
+    connect_error_read(fd, fd_mark(fd), 0);
+    ck_assert_uint_eq(rig_view(acme).inflight, 1);
+    rig_age(fd, 2 * SECOND_NS);
+    rig_close(fd);
+    rig_counts(acme, 1, 1, 0);
+}
+END_TEST
+
+START_TEST(server_that_lets_the_client_speak_first_owes_no_greeting_any_more)
+{
+    dial();
+    hear("220 ready");
+    dial();
+    take_turn();
+    rig_counts(acme, 2, 0, 0);
+    dial();
+    ck_assert_uint_eq(rig_view(acme).inflight, 0);
+    rig_age(fd, 2 * SECOND_NS);
+    rig_close(fd);
+    rig_counts(acme, 3, 0, 0);
+}
+END_TEST
+
 START_TEST(news_that_nobody_asked_for_are_no_calls_and_their_end_is_no_error)
 {
     dial();
@@ -332,6 +391,9 @@ int main(void)
         question_in_pieces_and_answer_in_pieces_are_one_call,
         writer_that_is_told_after_the_answer_was_read_has_begun_no_other_turn,
         greeting_of_the_server_ends_the_first_call_and_what_follows_are_turns,
+        greeting_is_owed_by_a_server_that_is_known_to_greet,
+        greeting_is_owed_also_where_connect_does_not_block,
+        server_that_lets_the_client_speak_first_owes_no_greeting_any_more,
         news_that_nobody_asked_for_are_no_calls_and_their_end_is_no_error,
         goodbye_is_neutral,
         goodbye_is_neutral_also_when_the_server_closes_first,
