@@ -30,7 +30,11 @@ static void upper_heard(void)
 
 /* ---- refusing ----------------------------------------------------------------------------------------------------- */
 
-/* Shut down for real, so that whoever waits for an answer is told at once; but only if it still is that socket. */
+/*
+ * Shut down for real, so that whoever waits for an answer is told at once; but only if it still is that socket. For reading
+ * alone: others may hold it too (a child, a process that it was passed to), or write where no hook is, and a broken pipe's
+ * signal would kill them. What they write is let through.
+ */
 static bool refuse(struct flow *flow, int fd)
 {
     if (!flow_is(flow, fd, true)) {
@@ -38,7 +42,7 @@ static bool refuse(struct flow *flow, int fd)
     }
     if (flow_is_unopened(flow, fd)) {
         flow->stage = FLOW_ENDED; /* MSG_FASTOPEN: another connect may follow, and a shutdown would outlive it */
-    } else if (real_shutdown(fd, SHUT_RDWR) == 0) {
+    } else if (real_shutdown(fd, SHUT_RD) == 0) {
         flow->stage = FLOW_CONDEMNED;
     } else {
         return false;

@@ -98,6 +98,33 @@ def test_client_server_and_status_agree(guest, scripted, compiled, client, fault
     counted(guest, fault.tries(client), fault.outcome, fault.kind)
 
 
+@clients([client for client in HTTP_CLIENTS if client.keeps])
+def test_client_with_a_kept_connection_is_refused_at_once_and_does_not_wait_for_an_answer(guest, scripted, compiled, client):
+    """However it waits: a client that misses the refusal would run into its own time limit, and say so."""
+    command, requests = compiled(client), 40
+    provider = scripted(client, FAULTS[0])
+    provider.set(latency=25)
+    if guest.preloaded:
+        guest.prebreak("state", "--recreate")
+
+    words = [*command, f"http://acme.test:{provider.port}/", requests, PATIENCE]
+    child = guest.start(*words, ADDRESSES=",".join(guest.names["acme.test"]))
+    wait_for(lambda: provider.requests() >= 5)
+    if guest.preloaded:
+        guest.prebreak("hold", "acme", "open")
+    out, errors = child.communicate(timeout=60)
+
+    lines = [said(line) for line in out.splitlines()]
+    good = lines.count("200")
+    assert len(lines) == requests and lines[:good] == ["200"] * good, out + errors
+    assert provider.requests() == good and (good == requests) == (not guest.preloaded)
+    assert set(lines[good:]) <= {"reset", "refused"}, out + errors
+    if guest.preloaded:
+        total = guest.status("acme")["total"]
+        assert total["ok"] == good and total["failed"] == total["neutral"] == 0
+        assert total["refused"] >= requests - good and guest.status("acme")["inflight"] == 0
+
+
 # ---- proxies ------------------------------------------------------------------------------------------------------------
 
 

@@ -5,5 +5,5 @@ for i in $(seq "$2"); do echo "$1$i"; done |
         function tell() { if (what) print what; what = "" }
         /^--/ { tell() }
         /^ *HTTP\/1.1 / { what = $2 }
-        /failed: |Read error|No data received/ { what = $0 }
+        /failed: |Failed writing|Read error|No data received/ { what = $0 }
         END { tell() }'

@@ -1,0 +1,226 @@
+/*
+ * A connection of which a preload does not see everything.
+ *
+ *   behind PORT child|passed|raw          one request, then after a line of input another one, and then a write by somebody
+ *                                         else: a child, who was handed a copy over a unix socket, a bare system call
+ *   behind PORT syscall|asm|passed-away [refused]
+ *                                         one request, and after a line of input (`refused`: and another request) the
+ *                                         descriptor goes by other means than close(), and its number becomes a file's
+ *
+ * Says what came of each step. A signal would kill it.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char request[] = "GET / HTTP/1.1\r\nHost: acme.test\r\n\r\n";
+
+static void say(const char *what, bool well)
+{
+    printf("%s %s\n", what, well ? "well" : strerrorname_np(errno));
+}
+
+static void wait_line(void)
+{
+    char line[10];
+    if (fgets(line, sizeof line, stdin) == NULL) {
+        exit(1);
+    }
+}
+
+static int dial(const char *port)
+{
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons((in_port_t)atoi(port)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        exit(1);
+    }
+    return fd;
+}
+
+static void ask(int fd)
+{
+    char answer[1000];
+    bool sent = send(fd, request, sizeof request - 1, 0) == sizeof request - 1;
+    say("request", sent && recv(fd, answer, sizeof answer, 0) > 12);
+}
+
+/* ---- past libc ---------------------------------------------------------------------------------------------------- */
+
+static long bare(long number, long a, long b, long c)
+{
+    long result;
+#if defined(__x86_64__)
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+    if (result < 0) {
+        errno = (int)-result;
+        result = -1;
+    }
+#else
+    result = syscall(number, a, b, c);
+#endif
+    return result;
+}
+
+/* ---- handing over ------------------------------------------------------------------------------------------------- */
+
+union control {
+    struct cmsghdr head;
+    char room[CMSG_SPACE(sizeof(int))];
+};
+
+static void hand_over(int way, int fd)
+{
+    union control control;
+    char byte = 'x';
+    struct iovec iov = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    memset(&control, 0, sizeof control);
+    control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+    if (sendmsg(way, &message, 0) != 1) {
+        exit(1);
+    }
+}
+
+static int take_over(int way)
+{
+    union control control;
+    char byte;
+    int fd;
+    struct iovec iov = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    if (recvmsg(way, &message, 0) != 1) {
+        exit(1);
+    }
+    memcpy(&fd, CMSG_DATA(&control.head), sizeof fd);
+    return fd;
+}
+
+/* ---- who else writes ---------------------------------------------------------------------------------------------- */
+
+static bool child_writes(pid_t child, int way)
+{
+    int status;
+    if (write(way, "x", 1) != 1 || waitpid(child, &status, 0) != child) {
+        return false;
+    }
+    errno = WIFSIGNALED(status) ? EINTR : 0;
+    return status == 0;
+}
+
+static void others_write(const char *port, const char *how)
+{
+    int fd = dial(port), ways[2];
+    ask(fd);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ways) != 0) {
+        exit(1);
+    }
+    pid_t child = -1;
+    int copy = -1;
+    if (strcmp(how, "child") == 0) {
+        fflush(stdout);
+        child = fork();
+        if (child == 0) {
+            char byte;
+            _exit(read(ways[1], &byte, 1) == 1 && write(fd, "x", 1) == 1 ? 0 : 1);
+        }
+    } else if (strcmp(how, "passed") == 0) {
+        hand_over(ways[0], fd);
+        copy = take_over(ways[1]);
+    }
+    wait_line();
+    ask(fd);
+    if (child != -1) {
+        say("child", child_writes(child, ways[0]));
+    } else if (copy != -1) {
+        say("passed", write(copy, "x", 1) == 1);
+    } else {
+        say("raw", bare(SYS_write, fd, (long)"x", 1) == 1);
+    }
+}
+
+/* ---- a file in its place ------------------------------------------------------------------------------------------ */
+
+/* By everything that writes, to a file whose number was a connection's. */
+static bool fill(int fd)
+{
+    const size_t length = sizeof request - 1;
+    ssize_t whole = (ssize_t)length;
+    struct iovec iov[2] = {{(char *)(size_t)request, 10}, {(char *)(size_t)request + 10, length - 10}};
+    int ends[2], source = open("source", O_RDWR | O_CREAT, 0600);
+    bool well = source >= 0 && pipe(ends) == 0 && bare(SYS_write, source, (long)request, whole) == whole;
+    well = write(fd, request, length) == whole && well;
+    well = writev(fd, iov, 2) == whole && well;
+    well = lseek(source, 0, SEEK_SET) == 0 && sendfile(fd, source, NULL, length) == whole && well;
+    well = write(ends[1], request, length) == whole && splice(ends[0], NULL, fd, NULL, length, 0) == whole && well;
+    well = dprintf(fd, "%s", request) == whole && well;
+    well = send(fd, request, length, 0) == -1 && errno == ENOTSOCK && well;
+    return well && close(source) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0;
+}
+
+static void number_becomes_a_files(const char *port, const char *how, bool refused)
+{
+    int fd = dial(port), ways[2];
+    ask(fd);
+    wait_line();
+    if (refused) {
+        ask(fd);
+    }
+    if (strcmp(how, "asm") == 0) {
+        bare(SYS_close, fd, 0, 0);
+    } else if (strcmp(how, "syscall") == 0) {
+        syscall(SYS_close, fd);
+    } else {
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ways) != 0) {
+            exit(1);
+        }
+        hand_over(ways[0], fd);
+        bare(SYS_close, fd, 0, 0);
+    }
+    /* Not by open(), which may look at the number that it hands out. */
+    bool same = bare(SYS_open, (long)"file", O_RDWR | O_CREAT | O_TRUNC, 0600) == fd;
+    say("number", same);
+    say("written", fill(fd));
+    struct stat status;
+    char bytes[5 * (sizeof request - 1)];
+    bool whole = fstat(fd, &status) == 0 && status.st_size == sizeof bytes &&
+                 pread(fd, bytes, sizeof bytes, 0) == sizeof bytes;
+    for (size_t i = 0; whole && i < 5; i++) {
+        whole = memcmp(bytes + i * (sizeof request - 1), request, sizeof request - 1) == 0;
+    }
+    say("file", whole);
+    say("close", close(fd) == 0);
+}
+
+int main(int count, char **words)
+{
+    if (count < 3) {
+        return 64;
+    }
+    signal(SIGPIPE, SIG_DFL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    bool others = strcmp(words[2], "child") == 0 || strcmp(words[2], "passed") == 0 || strcmp(words[2], "raw") == 0;
+    if (others) {
+        others_write(words[1], words[2]);
+    } else {
+        number_becomes_a_files(words[1], words[2], count > 3);
+    }
+    return 0;
+}
