@@ -5,7 +5,6 @@
 #include "track/descriptors.h"
 #include "track/fdtable.h"
 #include "track/flow.h"
-#include <linux/close_range.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 
@@ -55,15 +54,13 @@ HOOK int fcntl64(int fd, int command, ...)
 
 HOOK int close_range(unsigned first, unsigned last, int flags)
 {
-    if ((flags & (int)CLOSE_RANGE_CLOEXEC) == 0) {
-        descriptors_closing(first, last);
-    }
+    descriptors_closing(first, last, (unsigned)flags);
     return real_close_range(first, last, flags);
 }
 
 HOOK void closefrom(int first)
 {
-    descriptors_closing(first < 0 ? 0 : (unsigned)first, UINT32_MAX);
+    descriptors_closing(first < 0 ? 0 : (unsigned)first, UINT32_MAX, 0);
     real_closefrom(first);
 }
 
@@ -71,6 +68,18 @@ HOOK int fclose(FILE *stream)
 {
     descriptor_stream_closing(stream);
     return real_fclose(stream);
+}
+
+HOOK FILE *freopen(const char *restrict path, const char *restrict mode, FILE *restrict stream)
+{
+    descriptor_stream_closing(stream);
+    return real_freopen(path, mode, stream);
+}
+
+HOOK FILE *freopen64(const char *restrict path, const char *restrict mode, FILE *restrict stream)
+{
+    descriptor_stream_closing(stream);
+    return real_freopen64(path, mode, stream);
 }
 
 HOOK FILE *fdopen(int fd, const char *mode)
@@ -108,3 +117,5 @@ HOOK int prctl(int option, ...)
 extern __typeof__(close) __close HOOK_ALIAS(close);
 extern __typeof__(dup2) __dup2 HOOK_ALIAS(dup2) __attribute__((nothrow, leaf));
 extern __typeof__(fcntl) __fcntl HOOK_ALIAS(fcntl);
+extern __typeof__(fclose) _IO_fclose HOOK_ALIAS(fclose);
+extern __typeof__(fdopen) _IO_fdopen HOOK_ALIAS(fdopen) __attribute__((nothrow, leaf, malloc));

@@ -2,6 +2,7 @@
  * Bytes in. A descriptor that is not followed costs one look into the table, and a jump.
  */
 #include "hooks/hook.h"
+#include "track/descriptors.h"
 #include "track/fdtable.h"
 #include "track/flow.h"
 
@@ -48,7 +49,7 @@ HOOK ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
     uint64_t mark = fd_mark(fd);
     if (mark == 0) {
-        return real_recvmsg(fd, msg, flags);
+        return descriptors_received(msg, real_recvmsg(fd, msg, flags));
     }
     return traffic_received_message(fd, mark, msg, flags, real_recvmsg(fd, msg, flags));
 }
@@ -57,7 +58,7 @@ HOOK int recvmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags, struc
 {
     uint64_t mark = fd_mark(fd);
     if (mark == 0) {
-        return real_recvmmsg(fd, msgs, count, flags, timeout);
+        return descriptors_received_messages(msgs, real_recvmmsg(fd, msgs, count, flags, timeout));
     }
     return traffic_received_messages(fd, mark, msgs, flags, real_recvmmsg(fd, msgs, count, flags, timeout));
 }
@@ -87,6 +88,25 @@ HOOK ssize_t readv(int fd, const struct iovec *iov, int count)
         return real_readv(fd, iov, count);
     }
     return traffic_received_vector(fd, mark, iov, count, real_readv(fd, iov, count));
+}
+
+/* On a socket, which has no place, as readv. */
+HOOK ssize_t preadv2(int fd, const struct iovec *iov, int count, off_t offset, int flags)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_preadv2(fd, iov, count, offset, flags);
+    }
+    return traffic_received_vector(fd, mark, iov, count, real_preadv2(fd, iov, count, offset, flags));
+}
+
+HOOK ssize_t preadv64v2(int fd, const struct iovec *iov, int count, off64_t offset, int flags)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_preadv64v2(fd, iov, count, offset, flags);
+    }
+    return traffic_received_vector(fd, mark, iov, count, real_preadv64v2(fd, iov, count, offset, flags));
 }
 
 extern __typeof__(read) __read HOOK_ALIAS(read);

@@ -2,14 +2,22 @@
  * Bytes out. A descriptor that is not followed costs one look into the table, and a jump.
  */
 #include "hooks/hook.h"
+#include "track/descriptors.h"
 #include "track/fdtable.h"
 #include "track/flow.h"
+#include <stdarg.h>
 
 #define CALLER __builtin_return_address(0)
 
+/* What is sent out of band is no part of the stream. */
+static inline uint64_t stream_mark(int fd, int flags)
+{
+    return (flags & MSG_OOB) == 0 ? fd_mark(fd) : 0;
+}
+
 HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
-    uint64_t mark = fd_mark(fd);
+    uint64_t mark = stream_mark(fd, flags);
     if (mark == 0) {
         return real_send(fd, buf, len, flags);
     }
@@ -21,7 +29,7 @@ HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
 /* With MSG_FASTOPEN a send to an address is a connect too. */
 HOOK ssize_t sendto(int fd, const void *buf, size_t len, int flags, const struct sockaddr *addr, socklen_t addr_len)
 {
-    uint64_t mark = fd_mark(fd);
+    uint64_t mark = stream_mark(fd, flags);
     bool opens = (flags & MSG_FASTOPEN) != 0 && addr != NULL;
     if (opens && !connect_ask(fd, addr, addr_len, CALLER, &mark)) {
         return -1;
@@ -38,13 +46,13 @@ HOOK ssize_t sendto(int fd, const void *buf, size_t len, int flags, const struct
 
 HOOK ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-    uint64_t mark = fd_mark(fd);
+    uint64_t mark = stream_mark(fd, flags);
     bool opens = (flags & MSG_FASTOPEN) != 0 && connect_has_address(msg);
     if (opens && !connect_ask(fd, msg->msg_name, msg->msg_namelen, CALLER, &mark)) {
         return -1;
     }
     if (mark == 0) {
-        return real_sendmsg(fd, msg, flags);
+        return descriptors_sent(msg, real_sendmsg(fd, msg, flags));
     }
     if (!traffic_ask_message(fd, mark, msg)) {
         return -1;
@@ -55,13 +63,13 @@ HOOK ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 
 HOOK int sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags)
 {
-    uint64_t mark = fd_mark(fd);
+    uint64_t mark = stream_mark(fd, flags);
     bool opens = (flags & MSG_FASTOPEN) != 0 && count > 0 && connect_has_address(&msgs->msg_hdr);
     if (opens && !connect_ask(fd, msgs->msg_hdr.msg_name, msgs->msg_hdr.msg_namelen, CALLER, &mark)) {
         return -1;
     }
     if (mark == 0) {
-        return real_sendmmsg(fd, msgs, count, flags);
+        return descriptors_sent_messages(msgs, real_sendmmsg(fd, msgs, count, flags));
     }
     if (!traffic_ask_messages(fd, mark, msgs, count)) {
         return -1;
@@ -87,7 +95,30 @@ HOOK ssize_t writev(int fd, const struct iovec *iov, int count)
         return real_writev(fd, iov, count);
     }
     return traffic_ask_vector(fd, mark, iov, count)
-               ? traffic_sent(fd, mark, iov, (size_t)count, real_writev(fd, iov, count))
+               ? traffic_sent_vector(fd, mark, iov, count, real_writev(fd, iov, count))
+               : -1;
+}
+
+/* On a socket, which has no place, as writev. */
+HOOK ssize_t pwritev2(int fd, const struct iovec *iov, int count, off_t offset, int flags)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_pwritev2(fd, iov, count, offset, flags);
+    }
+    return traffic_ask_vector(fd, mark, iov, count)
+               ? traffic_sent_vector(fd, mark, iov, count, real_pwritev2(fd, iov, count, offset, flags))
+               : -1;
+}
+
+HOOK ssize_t pwritev64v2(int fd, const struct iovec *iov, int count, off64_t offset, int flags)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_pwritev64v2(fd, iov, count, offset, flags);
+    }
+    return traffic_ask_vector(fd, mark, iov, count)
+               ? traffic_sent_vector(fd, mark, iov, count, real_pwritev64v2(fd, iov, count, offset, flags))
                : -1;
 }
 
@@ -123,6 +154,55 @@ HOOK ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, si
         traffic_received_unseen(in, from, len, result);
     }
     return to != 0 ? traffic_sent_unseen(out, to, result) : result;
+}
+
+/* libc formats them into a buffer of its own, and writes that past every hook. */
+static int formatted(int fd, const char *format, va_list list)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real_vdprintf(fd, format, list);
+    }
+    return traffic_ask(fd, mark, NULL, 0) ? (int)traffic_sent_unseen(fd, mark, real_vdprintf(fd, format, list)) : -1;
+}
+
+static int formatted_with_care(int fd, int flag, const char *format, va_list list)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return real___vdprintf_chk(fd, flag, format, list);
+    }
+    return traffic_ask(fd, mark, NULL, 0)
+               ? (int)traffic_sent_unseen(fd, mark, real___vdprintf_chk(fd, flag, format, list))
+               : -1;
+}
+
+HOOK int vdprintf(int fd, const char *restrict format, va_list list)
+{
+    return formatted(fd, format, list);
+}
+
+HOOK int dprintf(int fd, const char *restrict format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int result = formatted(fd, format, list);
+    va_end(list);
+    return result;
+}
+
+HOOK int __vdprintf_chk(int fd, int flag, const char *format, va_list list)
+{
+    return formatted_with_care(fd, flag, format, list);
+}
+
+HOOK int __dprintf_chk(int fd, int flag, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int result = formatted_with_care(fd, flag, format, list);
+    va_end(list);
+    return result;
 }
 
 extern __typeof__(send) __send HOOK_ALIAS(send);

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +33,8 @@ ssize_t __read_chk(int fd, void *buf, size_t len, size_t room);
 ssize_t __recv_chk(int fd, void *buf, size_t len, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room, int flags, struct sockaddr *addr,
                        socklen_t *addr_len);
+int __dprintf_chk(int fd, int flag, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int __vdprintf_chk(int fd, int flag, const char *format, va_list list) __attribute__((format(printf, 3, 0)));
 
 /*
  * What runs as the process starts or ends, and hardly ever besides. The linker lays such functions side by side: of our

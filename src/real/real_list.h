@@ -27,6 +27,12 @@ FIXED(ssize_t, sendmsg, (int fd, const struct msghdr *msg, int flags), (fd, msg,
 FIXED(int, sendmmsg, (int fd, struct mmsghdr *msgs, unsigned count, int flags), (fd, msgs, count, flags))
 FIXED(ssize_t, write, (int fd, const void *buf, size_t len), (fd, buf, len))
 FIXED(ssize_t, writev, (int fd, const struct iovec *iov, int count), (fd, iov, count))
+FIXED(ssize_t, pwritev2, (int fd, const struct iovec *iov, int count, off_t offset, int flags),
+      (fd, iov, count, offset, flags))
+FIXED(ssize_t, pwritev64v2, (int fd, const struct iovec *iov, int count, off64_t offset, int flags),
+      (fd, iov, count, offset, flags))
+FIXED(int, vdprintf, (int fd, const char *format, va_list list), (fd, format, list))
+FIXED(int, __vdprintf_chk, (int fd, int flag, const char *format, va_list list), (fd, flag, format, list))
 FIXED(ssize_t, sendfile, (int out, int in, off_t *offset, size_t count), (out, in, offset, count))
 FIXED(ssize_t, sendfile64, (int out, int in, off64_t *offset, size_t count), (out, in, offset, count))
 FIXED(ssize_t, splice, (int in, off64_t *in_offset, int out, off64_t *out_offset, size_t len, unsigned flags),
@@ -48,6 +54,11 @@ FIXED(ssize_t, __recvfrom_chk,
       (int fd, void *buf, size_t len, size_t room, int flags, struct sockaddr *addr, socklen_t *addr_len),
       (fd, buf, len, room, flags, addr, addr_len))
 
+FIXED(ssize_t, preadv2, (int fd, const struct iovec *iov, int count, off_t offset, int flags),
+      (fd, iov, count, offset, flags))
+FIXED(ssize_t, preadv64v2, (int fd, const struct iovec *iov, int count, off64_t offset, int flags),
+      (fd, iov, count, offset, flags))
+
 /* ---- descriptors -------------------------------------------------------------------------------------------------- */
 
 FIXED(int, close, (int fd), (fd))
@@ -59,6 +70,8 @@ VARIADIC(int, fcntl64, (int fd, int command, ...), command, void *, (fd, command
 FIXED(int, close_range, (unsigned first, unsigned last, int flags), (first, last, flags))
 FIXED(void, closefrom, (int first), (first))
 FIXED(int, fclose, (FILE * stream), (stream))
+FIXED(FILE *, freopen, (const char *path, const char *mode, FILE *stream), (path, mode, stream))
+FIXED(FILE *, freopen64, (const char *path, const char *mode, FILE *stream), (path, mode, stream))
 FIXED(FILE *, fdopen, (int fd, const char *mode), (fd, mode))
 
 /* ---- names -------------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <linux/close_range.h>
 #include <linux/seccomp.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/single_threaded.h>
 
 /* What the number stood for is gone, and nobody saw it go. */
 static void stale(int fd)
@@ -78,13 +80,23 @@ static void closing(int fd, uint64_t mark)
     }
 }
 
-void descriptors_closing(unsigned first, unsigned last)
+static void forgetting(int fd, uint64_t mark)
 {
-    if (process_acts && process_is_own()) {
-        int saved = errno;
-        fd_each(first, last, closing);
-        errno = saved;
+    if (fd_replace(fd, mark, 0)) {
+        flow_forget(mark);
     }
+}
+
+void descriptors_closing(unsigned first, unsigned last, unsigned flags)
+{
+    if ((flags & CLOSE_RANGE_CLOEXEC) != 0 || !process_acts || !process_is_own()) {
+        return;
+    }
+    int saved = errno;
+    /* One thread that goes on with descriptors of its own; the others keep theirs, and the table knows but one of a number. */
+    bool parts = (flags & CLOSE_RANGE_UNSHARE) != 0 && !__libc_single_threaded;
+    fd_each(first, last, parts ? forgetting : closing);
+    errno = saved;
 }
 
 int descriptor_copied(int from, int to)
@@ -113,6 +125,93 @@ int descriptor_copied(int from, int to)
     return to;
 }
 
+/* ---- handed on ---------------------------------------------------------------------------------------------------- */
+
+/* Each descriptor that came along with a message which the kernel has taken or made, and so can be read. */
+static void each_passed(const struct msghdr *msg, void (*each)(int fd))
+{
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(msg); head != NULL;
+         head = CMSG_NXTHDR((struct msghdr *)(uintptr_t)msg, head)) {
+        if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS || head->cmsg_len < CMSG_LEN(0)) {
+            continue;
+        }
+        size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
+            each(fd);
+        }
+    }
+}
+
+/* Whoever has it now may be who reads the answer: closing it here gives nothing up. One that is idle may still be used here. */
+static void handed_over(int fd)
+{
+    uint64_t mark = fd_mark(fd);
+    struct flow *flow = mark != 0 && process_is_own() ? flow_lock(mark) : NULL;
+    if (flow != NULL) {
+        if (exchange_waiting(&flow->exchange)) {
+            flow_lost(flow);
+        }
+        flow_leave(flow, fd, mark);
+    }
+}
+
+static void handed_out(int fd)
+{
+    (void)descriptor_came(fd);
+}
+
+void descriptors_handed_over(const struct msghdr *msg)
+{
+    if (process_acts) {
+        int saved = errno;
+        each_passed(msg, handed_over);
+        errno = saved;
+    }
+}
+
+void descriptors_handed_out(const struct msghdr *msg)
+{
+    if (process_acts) {
+        each_passed(msg, handed_out);
+    }
+}
+
+/* ---- overdue, or gone --------------------------------------------------------------------------------------------- */
+
+#define BEFORE_NS (3 * SECOND_NS) /* it is overdue: a look may be late */
+
+static bool nearly_overdue(const struct flow *flow)
+{
+    const struct provider *provider = __atomic_load_n(&flow->call.provider, __ATOMIC_RELAXED);
+    uint64_t hang = provider != NULL ? breaker_hang(&provider->breaker) : 0;
+    return hang != 0 && process_now() - __atomic_load_n(&flow->moved, __ATOMIC_RELAXED) + BEFORE_NS >= hang;
+}
+
+/* Whoever has it locked is at it, and so it is not overdue: it may be our own caller. */
+static void check(int fd, uint64_t mark)
+{
+    struct flow *flow = flow_of(mark);
+    if (flow == NULL || !nearly_overdue(flow) || !flow_try(flow)) {
+        return;
+    }
+    bool gone = flow->generation == mark >> 32 && nearly_overdue(flow) && !flow_is(flow, fd, false);
+    flow_unlock(flow);
+    if (gone) {
+        forgetting(fd, mark);
+    }
+}
+
+REAL_RARE void descriptors_look(void)
+{
+    if (process_is_own()) {
+        fd_each(0, UINT32_MAX, check);
+    }
+}
+
+/* ---- by other means ----------------------------------------------------------------------------------------------- */
+
 void descriptor_stream_closing(FILE *stream)
 {
     if (process_acts && stream != NULL) {
@@ -129,9 +228,7 @@ void descriptor_raw_call(long number, long a, long b, long c)
         descriptor_closing((int)a);
         break;
     case SYS_close_range:
-        if (((int)c & (int)CLOSE_RANGE_CLOEXEC) == 0) {
-            descriptors_closing((unsigned)a, (unsigned)b);
-        }
+        descriptors_closing((unsigned)a, (unsigned)b, (unsigned)c);
         break;
     case SYS_seccomp:
         if (a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER) {

@@ -8,6 +8,7 @@
 #define TRACK_DESCRIPTORS_H
 
 #include <stdio.h>
+#include <sys/socket.h>
 
 /* socket() gave this number, with this type; -1: it failed with errno. Returns it. */
 int descriptor_made(int fd, int domain, int type);
@@ -15,9 +16,53 @@ int descriptor_made(int fd, int domain, int type);
 int descriptor_came(int fd);
 /* It is about to be closed. */
 void descriptor_closing(int fd);
-void descriptors_closing(unsigned first, unsigned last);
+/* The same for a whole range, as close_range() has it. */
+void descriptors_closing(unsigned first, unsigned last, unsigned flags);
 /* `to` is a copy of `from` now, whatever it was before. Returns it; negative: nothing was copied. */
 int descriptor_copied(int from, int to);
+
+/* Descriptors that went along with a message: somebody else has them now. And those that came with one: they are new. */
+void descriptors_handed_over(const struct msghdr *msg);
+void descriptors_handed_out(const struct msghdr *msg);
+
+/* After messages went out or came in. Return result, errno untouched. */
+static inline ssize_t descriptors_sent(const struct msghdr *msg, ssize_t result)
+{
+    if (result >= 0 && msg->msg_controllen > 0) {
+        descriptors_handed_over(msg);
+    }
+    return result;
+}
+
+static inline ssize_t descriptors_received(const struct msghdr *msg, ssize_t result)
+{
+    if (result >= 0 && msg->msg_controllen > 0) {
+        descriptors_handed_out(msg);
+    }
+    return result;
+}
+
+static inline int descriptors_sent_messages(const struct mmsghdr *msgs, int result)
+{
+    for (int i = 0; i < result; i++) {
+        (void)descriptors_sent(&msgs[i].msg_hdr, 0);
+    }
+    return result;
+}
+
+static inline int descriptors_received_messages(const struct mmsghdr *msgs, int result)
+{
+    for (int i = 0; i < result; i++) {
+        (void)descriptors_received(&msgs[i].msg_hdr, 0);
+    }
+    return result;
+}
+
+/*
+ * Once a second, before silence is held against anybody: of those whose answer is nearly overdue, which are closed, and nobody
+ * saw it?
+ */
+void descriptors_look(void);
 
 /* A stream is about to be closed. NULL is the real call's business. */
 void descriptor_stream_closing(FILE *stream);

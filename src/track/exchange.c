@@ -46,7 +46,7 @@ unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t l
         return EXCHANGE_NOTHING;
     }
     if (exchange->protocol == EXCHANGE_UNKNOWN) {
-        if (length == 0) {
+        if (length == 0 || exchange->requests_lost) {
             return EXCHANGE_NOTHING;
         }
         exchange->asked = 0; /* whatever was known of the server is not true here */
@@ -90,9 +90,6 @@ void exchange_await_greeting(struct exchange *exchange)
 
 void exchange_sent_unseen(struct exchange *exchange)
 {
-    if (exchange->protocol == EXCHANGE_UNKNOWN) {
-        exchange->protocol = EXCHANGE_OPAQUE;
-    }
     if (exchange->protocol == EXCHANGE_TLS) { /* its records cannot be followed any more */
         exchange->protocol = EXCHANGE_OPAQUE;
         exchange->single = true;
@@ -111,7 +108,7 @@ bool exchange_wants_request(const struct exchange *exchange)
     }
     switch (exchange->protocol) {
     case EXCHANGE_UNKNOWN:
-        return true;
+        return !exchange->requests_lost;
     case EXCHANGE_HTTP1:
         return exchange_http1_wants_request(exchange);
     case EXCHANGE_TLS:
@@ -203,7 +200,7 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
         return EXCHANGE_NOTHING;
     }
     if (exchange->protocol == EXCHANGE_UNKNOWN && length > 0) {
-        exchange->server_first = true;
+        exchange->server_first = exchange->asked == 0;
         exchange->protocol = EXCHANGE_OPAQUE;
         if (bytes[0] == 'H' && !exchange->tunnel &&
             !exchange->greets) { /* an answer to a request that was written where nobody sees it */

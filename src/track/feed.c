@@ -135,9 +135,21 @@ static bool has_bytes(const struct iovec *iov, size_t count)
     return count == 0;
 }
 
+/* On a kept connection something is written that cannot be seen: what can it be but a request, like the one before? */
+static bool begins_unseen(const struct flow *flow)
+{
+    const struct exchange *exchange = &flow->exchange;
+    return flow->stage == FLOW_OPEN && flow->call.provider == NULL && exchange->protocol == EXCHANGE_HTTP1 &&
+           exchange->completed > 0 && !exchange_waiting(exchange);
+}
+
 bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count)
 {
     bool pass = true;
+    if (count == 0 && begins_unseen(flow)) {
+        request_begins(flow);
+        return move(flow, flow->provider, false);
+    }
     if (exchange_wants_turn(&flow->exchange)) { /* its bytes would say nothing: they need not be looked at before */
         if (has_bytes(iov, count)) {
             (void)exchange_turn(&flow->exchange);

@@ -9,7 +9,7 @@
 
 /*
  * What is about to be written, where it may begin a request or say whom it is for: reads some of it, and remembers how
- * much (flow->ahead). False: it is for somebody who is not to be called now.
+ * much (flow->ahead). No vectors: it is not to be seen. False: it is for somebody who is not to be called now.
  */
 bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count);
 /*

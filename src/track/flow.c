@@ -465,6 +465,9 @@ void flow_at_end(struct flow *flow, int fd)
 
 static void give_up_connecting(struct flow *flow, int fd, uint64_t silence)
 {
+    if (!flow_is(flow, fd, false)) {
+        return;
+    }
     switch (kernel_state(fd)) {
     case KERNEL_CLOSED:
         if (flow->pending) { /* it had failed, and nobody asked with what */
@@ -559,7 +562,9 @@ static void give_up_open(struct flow *flow, int fd, uint64_t silence)
     } else if (streams(flow)) {
         give_up_stream(flow, silence);
     } else if (silence >= HEDGE_NS && awaited(flow)) {
-        flow_fail(flow, PREBREAK_KIND_TIMEOUT);
+        if (flow_is(flow, fd, false)) {
+            flow_fail(flow, PREBREAK_KIND_TIMEOUT);
+        }
     } else if (answered_enough(flow)) {
         flow_answered(flow);
     }

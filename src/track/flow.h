@@ -229,6 +229,7 @@ ssize_t traffic_sent_bytes(int fd, uint64_t mark, const void *bytes, size_t leng
 ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length, int flags, ssize_t result);
 bool traffic_ask_vector(int fd, uint64_t mark, const struct iovec *iov, int count);
 bool traffic_ask_message(int fd, uint64_t mark, const struct msghdr *msg);
+ssize_t traffic_sent_vector(int fd, uint64_t mark, const struct iovec *iov, int count, ssize_t result);
 ssize_t traffic_sent_message(int fd, uint64_t mark, const struct msghdr *msg, ssize_t result);
 ssize_t traffic_received_message(int fd, uint64_t mark, const struct msghdr *msg, int flags, ssize_t result);
 ssize_t traffic_received_vector(int fd, uint64_t mark, const struct iovec *iov, int count, ssize_t result);

@@ -32,6 +32,11 @@ bool traffic_ask_message(int fd, uint64_t mark, const struct msghdr *msg)
     return msg->msg_iovlen > IOV_MAX || traffic_ask_vector(fd, mark, msg->msg_iov, (int)msg->msg_iovlen);
 }
 
+ssize_t traffic_sent_vector(int fd, uint64_t mark, const struct iovec *iov, int count, ssize_t result)
+{
+    return result >= 0 ? traffic_sent(fd, mark, iov, (size_t)count, result) : traffic_sent(fd, mark, NULL, 0, result);
+}
+
 ssize_t traffic_sent_message(int fd, uint64_t mark, const struct msghdr *msg, ssize_t result)
 {
     return result >= 0 ? traffic_sent(fd, mark, msg->msg_iov, msg->msg_iovlen, result)

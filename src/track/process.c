@@ -6,6 +6,7 @@
 #include "rules/text.h"
 #include "track/attempt.h"
 #include "track/config.h"
+#include "track/descriptors.h"
 #include "track/fdtable.h"
 #include "track/log.h"
 #include "track/names.h"
@@ -310,6 +311,7 @@ static void look(void)
         state = map_state(state);
     }
     if (state->region != NULL) {
+        descriptors_look();
         state_look(state, &who, told, state);
     }
 }

@@ -8,10 +8,11 @@ from harness import BUILD
 
 PYTHON = "/usr/bin/python3"
 WAYS = BUILD / "clients" / "ways"
-SEEN = ["send", "__send", "sendto", "sendmsg", "sendmmsg", "write", "__write", "writev"]
-UNSEEN = ["sendfile", "sendfile64", "splice"]
+SEEN = ["send", "__send", "sendto", "sendmsg", "sendmmsg", "write", "__write", "writev", "pwritev2", "pwritev64v2", "zerocopy"]
+SEEN += ["urgent"]
+UNSEEN = ["sendfile", "sendfile64", "splice", "dprintf", "__dprintf_chk", "vdprintf", "__vdprintf_chk"]
 OPENING = ["fastopen", "fastopen-message", "fastopen-messages", "fastopen-connect"]
-READS = ["recv", "recvfrom", "read", "__read", "recvmsg", "recvmmsg", "readv"]
+READS = ["recv", "recvfrom", "read", "__read", "recvmsg", "recvmmsg", "readv", "preadv2", "preadv64v2", "peek", "waitall"]
 
 
 @pytest.fixture
@@ -40,6 +41,85 @@ def test_status_is_seen_and_a_call_refused(acme, provider, write, read):
     hidden = write in OPENING and write != "fastopen-connect"
     assert ways(acme, provider, write, read, 2) == [("write" if hidden else "connect") + " ECONNREFUSED"] * 2
     assert total(acme) == {"calls": 5, "failed": 3, "refused": 2} and provider.requests() == 3
+
+
+@pytest.mark.parametrize("write", UNSEEN)
+def test_request_that_is_not_seen_is_told_of_by_its_answer(acme, provider, write):
+    provider.set(status=503)
+    assert ways(acme, provider, write, "recv", 3) == ["503"] * 3
+    assert total(acme) == {"calls": 3, "failed": 3}
+
+
+KEPT = """
+import os, socket, sys
+port, how = int(sys.argv[1]), sys.argv[2]
+peer = socket.create_connection(("127.0.0.1", port))
+body, fields = b"x" * 70000, b"Host: acme.test\\r\\n"
+whole, head = b"GET / HTTP/1.1\\r\\n" + fields + b"\\r\\n", b"POST / HTTP/1.1\\r\\n" + fields + b"Content-Length: 70000\\r\\n\\r\\n"
+with open("bytes", "wb") as file:
+    file.write(whole if how == "whole" else body)
+source = os.open("bytes", os.O_RDONLY)
+def unseen(count):
+    sent = 0
+    while sent < count:
+        sent += os.sendfile(peer.fileno(), source, sent, count - sent)
+def call(seen):
+    try:
+        if how == "whole" and not seen:
+            unseen(len(whole))
+        elif how == "whole":
+            peer.sendall(whole)
+        else:
+            peer.sendall(head)
+            unseen(len(body))
+        return peer.recv(4096)[9:12].decode()
+    except OSError as error:
+        return str(error.errno)
+for line in sys.stdin:
+    print(call(line == "seen\\n"), flush=True)
+"""
+
+
+@pytest.fixture
+def kept(acme, provider):
+    """Asks again and again on one connection."""
+
+    def make(how):
+        child = acme.start(PYTHON, "-c", KEPT, provider.port, how, stdin=subprocess.PIPE)
+
+        def ask(word):
+            child.stdin.write(word + "\n")
+            child.stdin.flush()
+            return child.stdout.readline().strip()
+
+        return ask
+
+    return make
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["let through", "held open"])
+def test_request_that_begins_unseen_on_a_kept_connection_is_a_call_like_the_one_before(acme, provider, kept, held):
+    ask = kept("whole")
+    assert ask("seen") == "200"
+    provider.set(status=503)
+    if held:
+        acme.prebreak("hold", "acme", "open")
+        assert ask("unseen") == "104" and provider.requests() == 1
+        assert total(acme) == {"calls": 2, "ok": 1, "refused": 1}
+    else:
+        assert ask("unseen") == "503"
+        assert total(acme) == {"calls": 2, "ok": 1, "failed": 1}
+
+
+def test_request_whose_body_alone_is_not_seen_is_followed_by_others(acme, provider, kept):
+    ask = kept("body")
+    assert ask("seen") == ask("seen") == "200"
+    provider.set(status=503)
+    assert ask("seen") == "503" and provider.report()["connections"] == 1
+    assert total(acme) == {"calls": 3, "ok": 2, "failed": 1}
+    acme.prebreak("hold", "acme", "open")
+    assert ask("seen") == "104" and provider.requests() == 3
+    assert total(acme) == {"calls": 4, "ok": 2, "failed": 1, "refused": 1}
 
 
 @pytest.mark.parametrize("write, read", [(way, "recv") for way in UNSEEN] + [("send", "splice"), ("sendfile", "splice")])

@@ -317,7 +317,7 @@ START_TEST(turn_is_refused_by_a_real_shutdown)
     ck_assert_int_eq(rig_say(fd, "\x01question"), -1);
     ck_assert_int_eq(errno, ECONNRESET);
     char byte;
-    ck_assert_int_eq(real_recv(peer, &byte, 1, 0), 0);
+    ck_assert_int_eq(real_recv(fd, &byte, 1, 0), 0);
     ck_assert_int_eq(rig_say(fd, "again"), -1);
     ck_assert_int_eq(errno, ECONNRESET);
 }

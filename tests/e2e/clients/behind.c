@@ -3,9 +3,13 @@
  *
  *   behind PORT child|passed|raw          one request, then after a line of input another one, and then a write by somebody
  *                                         else: a child, who was handed a copy over a unix socket, a bare system call
- *   behind PORT syscall|asm|passed-away [refused]
- *                                         one request, and after a line of input (`refused`: and another request) the
- *                                         descriptor goes by other means than close(), and its number becomes a file's
+ *   behind PORT syscall|asm|passed-away idle|refused
+ *                                         one request, after a line of input (`refused`) another one, and after a second
+ *                                         line the descriptor goes by other means than close(), and its number becomes a
+ *                                         file's
+ *   behind PORT outstanding               a request whose connection goes while its answer is to come; after a line of
+ *                                         input other requests, until the input ends
+ *   behind PORT give                      a request whose answer is read by a child that the connection is passed to
  *
  * Says what came of each step. A signal would kill it.
  */
@@ -183,6 +187,7 @@ static void number_becomes_a_files(const char *port, const char *how, bool refus
     if (refused) {
         ask(fd);
     }
+    wait_line();
     if (strcmp(how, "asm") == 0) {
         bare(SYS_close, fd, 0, 0);
     } else if (strcmp(how, "syscall") == 0) {
@@ -200,13 +205,47 @@ static void number_becomes_a_files(const char *port, const char *how, bool refus
     say("written", fill(fd));
     struct stat status;
     char bytes[5 * (sizeof request - 1)];
-    bool whole = fstat(fd, &status) == 0 && status.st_size == sizeof bytes &&
-                 pread(fd, bytes, sizeof bytes, 0) == sizeof bytes;
+    bool whole =
+        fstat(fd, &status) == 0 && status.st_size == sizeof bytes && pread(fd, bytes, sizeof bytes, 0) == sizeof bytes;
     for (size_t i = 0; whole && i < 5; i++) {
         whole = memcmp(bytes + i * (sizeof request - 1), request, sizeof request - 1) == 0;
     }
     say("file", whole);
     say("close", close(fd) == 0);
+}
+
+static void answer_still_to_come(const char *port)
+{
+    int fd = dial(port);
+    say("sent", send(fd, request, sizeof request - 1, 0) == sizeof request - 1);
+    bare(SYS_close, fd, 0, 0);
+    for (char line[10]; fgets(line, sizeof line, stdin) != NULL;) {
+        /* Above the number that was the connection's: that goes on to be what it is taken for */
+        int keep = (int)bare(SYS_dup, 0, 0, 0), other = dial(port);
+        ask(other);
+        close(other);
+        bare(SYS_close, keep, 0, 0);
+    }
+}
+
+static void give(const char *port)
+{
+    int fd = dial(port), ways[2], status;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ways) != 0) {
+        exit(1);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        char answer[1000];
+        close(fd);
+        int given = take_over(ways[1]);
+        _exit(recv(given, answer, sizeof answer, 0) > 12 ? 0 : 1);
+    }
+    say("sent", send(fd, request, sizeof request - 1, 0) == sizeof request - 1);
+    wait_line();
+    hand_over(ways[0], fd);
+    close(fd);
+    say("answered", waitpid(child, &status, 0) == child && status == 0);
 }
 
 int main(int count, char **words)
@@ -219,8 +258,12 @@ int main(int count, char **words)
     bool others = strcmp(words[2], "child") == 0 || strcmp(words[2], "passed") == 0 || strcmp(words[2], "raw") == 0;
     if (others) {
         others_write(words[1], words[2]);
+    } else if (strcmp(words[2], "outstanding") == 0) {
+        answer_still_to_come(words[1]);
+    } else if (strcmp(words[2], "give") == 0) {
+        give(words[1]);
     } else {
-        number_becomes_a_files(words[1], words[2], count > 3);
+        number_becomes_a_files(words[1], words[2], strcmp(words[count - 1], "refused") == 0);
     }
     return 0;
 }

@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,78 @@ static ssize_t by_splice(int fd, const char *text)
     return result;
 }
 
+static ssize_t by_pwritev2(int fd, const char *text)
+{
+    struct iovec iov[2];
+    struct msghdr message = message_of(text, iov);
+    return pwritev2(fd, message.msg_iov, (int)message.msg_iovlen, -1, 0);
+}
+
+static ssize_t by_pwritev64v2(int fd, const char *text)
+{
+    struct iovec iov[2];
+    struct msghdr message = message_of(text, iov);
+    return pwritev64v2(fd, message.msg_iov, (int)message.msg_iovlen, -1, 0);
+}
+
+/* The kernel tells over the error queue when it is done with the bytes, which are no answer. */
+static ssize_t by_zerocopy(int fd, const char *text)
+{
+    int on = 1;
+    char aside[100];
+    struct msghdr message = {.msg_control = aside, .msg_controllen = sizeof aside};
+    if (setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) != 0) {
+        exit(1);
+    }
+    ssize_t result = send(fd, text, strlen(text), MSG_ZEROCOPY);
+    if (result > 0) {
+        (void)recvmsg(fd, &message, MSG_ERRQUEUE);
+    }
+    return result;
+}
+
+/* In between comes a byte that is no part of the stream. */
+static ssize_t by_send_with_urgent(int fd, const char *text)
+{
+    ssize_t first = send(fd, text, 10, 0);
+    if (first < 0 || send(fd, "!", 1, MSG_OOB) < 0) {
+        return -1;
+    }
+    return send(fd, text + 10, strlen(text + 10), 0);
+}
+
+/* By the compiler's fortified one, by the plain one, and with a list. */
+static ssize_t by_fortified_dprintf(int fd, const char *text)
+{
+    return dprintf(fd, "%s", text);
+}
+
+static ssize_t by_dprintf(int fd, const char *text)
+{
+    int (*volatile plain)(int, const char *, ...) = dprintf;
+    return plain(fd, "%s", text);
+}
+
+static ssize_t with_list(int fd, int fortified, const char *format, ...)
+{
+    int (*volatile plain)(int, const char *, va_list) = vdprintf;
+    va_list list;
+    va_start(list, format);
+    ssize_t result = fortified ? vdprintf(fd, format, list) : plain(fd, format, list);
+    va_end(list);
+    return result;
+}
+
+static ssize_t by_vdprintf(int fd, const char *text)
+{
+    return with_list(fd, 0, "%s", text);
+}
+
+static ssize_t by_fortified_vdprintf(int fd, const char *text)
+{
+    return with_list(fd, 1, "%s", text);
+}
+
 /* These connect as well. */
 static ssize_t by_fastopen(int fd, const char *text)
 {
@@ -218,6 +291,34 @@ static ssize_t by_readv(int fd, char *answer)
     return readv(fd, iov, 2);
 }
 
+static ssize_t by_preadv2(int fd, char *answer)
+{
+    struct iovec iov[2] = {{answer, 5}, {answer + 5, room - 5}};
+    return preadv2(fd, iov, 2, -1, 0);
+}
+
+static ssize_t by_preadv64v2(int fd, char *answer)
+{
+    struct iovec iov[2] = {{answer, 5}, {answer + 5, room - 5}};
+    return preadv64v2(fd, iov, 2, -1, 0);
+}
+
+/* Looked at, measured, then taken. */
+static ssize_t by_peeking(int fd, char *answer)
+{
+    struct iovec iov = {answer, 4};
+    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (recv(fd, answer, 12, MSG_PEEK | MSG_WAITALL) != 12 || recvmsg(fd, &message, MSG_PEEK | MSG_TRUNC) != 4) {
+        return -1;
+    }
+    return recv(fd, answer, room, 0);
+}
+
+static ssize_t by_waiting_for_all(int fd, char *answer)
+{
+    return recv(fd, answer, room, MSG_WAITALL); /* until the server closes */
+}
+
 static ssize_t by_splicing(int fd, char *answer)
 {
     int ends[2];
@@ -248,6 +349,14 @@ static const struct {
     {"write", by_write, 0},
     {"__write", by_second_write, 0},
     {"writev", by_writev, 0},
+    {"pwritev2", by_pwritev2, 0},
+    {"pwritev64v2", by_pwritev64v2, 0},
+    {"zerocopy", by_zerocopy, 0},
+    {"urgent", by_send_with_urgent, 0},
+    {"dprintf", by_dprintf, 0},
+    {"__dprintf_chk", by_fortified_dprintf, 0},
+    {"vdprintf", by_vdprintf, 0},
+    {"__vdprintf_chk", by_fortified_vdprintf, 0},
     {"sendfile", by_sendfile, 0},
     {"sendfile64", by_sendfile64, 0},
     {"splice", by_splice, 0},
@@ -261,8 +370,9 @@ static const struct {
     const char *name;
     ssize_t (*read)(int fd, char *answer);
 } readers[] = {
-    {"recv", by_recv},       {"recvfrom", by_recvfrom}, {"read", by_read},   {"__read", by_second_read},
-    {"recvmsg", by_recvmsg}, {"recvmmsg", by_recvmmsg}, {"readv", by_readv}, {"splice", by_splicing},
+    {"recv", by_recv},       {"recvfrom", by_recvfrom},     {"read", by_read},    {"__read", by_second_read},
+    {"recvmsg", by_recvmsg}, {"recvmmsg", by_recvmmsg},     {"readv", by_readv},  {"splice", by_splicing},
+    {"preadv2", by_preadv2}, {"preadv64v2", by_preadv64v2}, {"peek", by_peeking}, {"waitall", by_waiting_for_all},
 };
 
 static void failed(const char *what)
