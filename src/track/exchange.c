@@ -46,16 +46,22 @@ unsigned exchange_sent(struct exchange *exchange, const uint8_t *bytes, size_t l
         return EXCHANGE_NOTHING;
     }
     if (exchange->protocol == EXCHANGE_UNKNOWN) {
+        unsigned news;
         if (length == 0 || exchange->requests_lost) {
             return EXCHANGE_NOTHING;
         }
         exchange->asked = 0; /* whatever was known of the server is not true here */
         exchange->greets = false;
+        if (exchange_http2_announced(exchange, bytes, length, taken, &news)) {
+            return news;
+        }
         recognise(exchange, bytes[0]);
     }
     switch (exchange->protocol) {
     case EXCHANGE_HTTP1:
         return exchange_http1_sent(exchange, bytes, length, taken);
+    case EXCHANGE_HTTP2:
+        return exchange_http2_sent(exchange, bytes, length, taken);
     case EXCHANGE_TLS:
         return length > 0 ? exchange_tls_sent(exchange, bytes, length) : EXCHANGE_NOTHING;
     default:
@@ -90,6 +96,7 @@ void exchange_await_greeting(struct exchange *exchange)
 
 void exchange_sent_unseen(struct exchange *exchange)
 {
+    exchange->over = exchange->over || exchange->protocol == EXCHANGE_HTTP2; /* no frame may be missed */
     if (exchange->protocol == EXCHANGE_TLS) { /* its records cannot be followed any more */
         exchange->protocol = EXCHANGE_OPAQUE;
         exchange->single = true;
@@ -111,6 +118,8 @@ bool exchange_wants_request(const struct exchange *exchange)
         return !exchange->requests_lost;
     case EXCHANGE_HTTP1:
         return exchange_http1_wants_request(exchange);
+    case EXCHANGE_HTTP2:
+        return true;
     case EXCHANGE_TLS:
         return exchange_tls_wants_request(exchange);
     default:
@@ -199,6 +208,10 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
     if (exchange->over) {
         return EXCHANGE_NOTHING;
     }
+    if (exchange->protocol == EXCHANGE_UNKNOWN && exchange_http2_greeted(exchange, bytes, length)) {
+        *taken = 0;
+        return EXCHANGE_NOTHING;
+    }
     if (exchange->protocol == EXCHANGE_UNKNOWN && length > 0) {
         exchange->server_first = exchange->asked == 0;
         exchange->protocol = EXCHANGE_OPAQUE;
@@ -209,6 +222,8 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
         }
     }
     switch (exchange->protocol) {
+    case EXCHANGE_HTTP2:
+        return EXCHANGE_NOTHING;
     case EXCHANGE_HTTP1:
         return exchange_http1_received(exchange, bytes, length, taken);
     case EXCHANGE_TLS:
@@ -220,6 +235,7 @@ unsigned exchange_received(struct exchange *exchange, const uint8_t *bytes, size
 
 unsigned exchange_received_unseen(struct exchange *exchange)
 {
+    exchange->over = exchange->over || exchange->protocol == EXCHANGE_HTTP2;
     if (exchange->over) {
         return EXCHANGE_NOTHING;
     }

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum exchange_protocol { EXCHANGE_UNKNOWN, EXCHANGE_HTTP1, EXCHANGE_TLS, EXCHANGE_OPAQUE };
+enum exchange_protocol { EXCHANGE_UNKNOWN, EXCHANGE_HTTP1, EXCHANGE_HTTP2, EXCHANGE_TLS, EXCHANGE_OPAQUE };
 
 enum exchange_news {
     EXCHANGE_NOTHING = 0,
@@ -40,6 +40,7 @@ enum exchange_news {
 
 struct exchange {
     uint8_t protocol;   /* enum exchange_protocol */
+    uint8_t preface;    /* bytes of HTTP/2's that the client has written */
     bool over;          /* what follows cannot be read: no further news will come */
     bool server_first;  /* the server spoke before the client did */
     uint32_t asked;     /* requests begun and not answered completely */
@@ -71,6 +72,12 @@ struct exchange {
 };
 
 void exchange_begin(struct exchange *exchange);
+
+/*
+ * Are the bytes that come next from this side frames of HTTP/2? Those are not for here but for streams.h, which keeps
+ * `asked`, `completed` and `answering`.
+ */
+bool exchange_framed(const struct exchange *exchange, bool from_client);
 
 /*
  * Bytes that the client wrote, or read: taken up to and including the next news; *taken says how many. Feed the rest, even

@@ -26,6 +26,19 @@ unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes
 bool exchange_http1_pass(struct exchange *exchange, bool from_client, size_t length);
 bool exchange_http1_wants_request(const struct exchange *exchange);
 
+/* ---- HTTP/2, until its first frame (exchange_http2.c) ------------------------------------------------------------- */
+
+/*
+ * The first bytes of a client, or those that follow what may become HTTP/2's preface. True: they are taken, with these
+ * news. False: they are nothing of the kind.
+ */
+bool exchange_http2_announced(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken,
+                              unsigned *news);
+/* The first bytes of a server that speaks first: are they HTTP/2? They are not taken. */
+bool exchange_http2_greeted(struct exchange *exchange, const uint8_t *bytes, size_t length);
+/* What is left of the preface. */
+unsigned exchange_http2_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken);
+
 /* ---- TLS from outside (exchange_tls.c) ---------------------------------------------------------------------------- */
 
 void exchange_tls_begin(struct exchange *exchange);

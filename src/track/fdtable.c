@@ -5,6 +5,7 @@
 #include "real/real.h"
 #include "track/flow.h"
 #include "track/process.h"
+#include "track/streams.h"
 #include "track/tls_ties.h"
 #include <string.h>
 
@@ -135,6 +136,7 @@ void fdtable_prepare(void)
     fd_memory((void **)&fdtable.page[0], FD_PAGE * sizeof(uint64_t));
     fd_memory((void **)&fdtable.chunk[0], FLOW_CHUNK * sizeof(struct flow));
     tls_ties_prepare();
+    streams_prepare();
 }
 
 void fdtable_wipe(void)

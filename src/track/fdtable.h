@@ -9,6 +9,7 @@
 #ifndef TRACK_FDTABLE_H
 #define TRACK_FDTABLE_H
 
+#include "track/pool.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,8 @@ struct fdtable {
     uint64_t *page[FD_PAGES];        /* atomic */
     struct flow *chunk[FLOW_CHUNKS]; /* atomic */
     struct tls_ties *ties;           /* atomic; see tls_ties.h */
+    struct pool connections;         /* of HTTP/2; see streams.h */
+    struct pool streams;             /* on those */
 } __attribute__((aligned(FD_ALIGN)));
 
 extern struct fdtable fdtable;

@@ -3,10 +3,12 @@
  */
 #include "track/feed.h"
 #include "track/process.h"
+#include "track/streams.h"
 #include "track/target.h"
 #include "track/tls_ties.h"
 
-#define AHEAD 4096 /* bytes of one write that are read before it */
+#define AHEAD      4096                /* bytes of one write that are read before it */
+#define AHEAD_MOST (UINT32_C(1) << 20) /* of HTTP/2: an answer may be read while the write is not back yet */
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
 
@@ -71,8 +73,8 @@ static bool admit(struct flow *flow, bool late)
     return call_admit(&flow->call, flow->provider);
 }
 
-/* The call goes on under another key: what was begun under the old one says nothing of it. False: refused there. */
-static bool move(struct flow *flow, struct provider *provider, bool late)
+/* Under another key it goes on as another call: what was begun under the old one says nothing of it. */
+bool feed_move(struct flow *flow, struct provider *provider, bool late)
 {
     if (!flow->undecided && same_key(provider, flow->provider)) {
         flow->provider = provider;
@@ -91,6 +93,9 @@ static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length, bo
     bool pass = true;
     unsigned news;
     do {
+        if (exchange_framed(&flow->exchange, true)) {
+            return streams_sent(flow, bytes, length, late) && pass;
+        }
         size_t taken;
         news = exchange_sent(&flow->exchange, bytes, length, &taken);
         bytes += taken;
@@ -101,7 +106,7 @@ static bool feed_sent(struct flow *flow, const uint8_t *bytes, size_t length, bo
         struct provider *provider;
         if ((news & EXCHANGE_NAME) != 0 && take_name(flow, &provider)) {
             if (flow->exchange.asked == 1) {
-                pass = move(flow, provider, late) && pass;
+                pass = feed_move(flow, provider, late) && pass;
             } else if (!same_key(provider, flow->provider)) {
                 flow->exchange.requests_lost =
                     true; /* a pipeline to several: whose the later answers are is not kept */
@@ -121,7 +126,7 @@ static bool settle(struct flow *flow, bool late)
     if (!flow->undecided || flow->exchange.asked == 0 || exchange_wants_request(&flow->exchange)) {
         return true;
     }
-    return move(flow, flow->provider, late);
+    return feed_move(flow, flow->provider, late);
 }
 
 /* Is anything to be written? What cannot be seen is taken for something. */
@@ -143,12 +148,37 @@ static bool begins_unseen(const struct flow *flow)
            exchange->completed > 0 && !exchange_waiting(exchange);
 }
 
+/*
+ * Reads what is about to be written, a page at a time since it may not be readable. Of HTTP/2 all that is no body, of
+ * everything else the beginning. False: that is enough.
+ */
+static bool ahead(struct flow *flow, const uint8_t *bytes, size_t length, bool *pass)
+{
+    while (length > 0) {
+        bool framed = exchange_framed(&flow->exchange, true);
+        size_t passing = framed ? streams_passing(flow) : 0;
+        size_t part = passing > 0 ? passing : framed ? AHEAD : AHEAD - flow->ahead;
+        part = part < length ? part : length;
+        if (part == 0) {
+            return false;
+        }
+        if (passing == 0 && !process_readable(bytes, part)) {
+            return false; /* the real call will say so */
+        }
+        *pass = feed_sent(flow, bytes, part, false) && *pass;
+        flow->ahead += (uint32_t)part;
+        bytes += part;
+        length -= part;
+    }
+    return true;
+}
+
 bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count)
 {
     bool pass = true;
     if (count == 0 && begins_unseen(flow)) {
         request_begins(flow);
-        return move(flow, flow->provider, false);
+        return feed_move(flow, flow->provider, false);
     }
     if (exchange_wants_turn(&flow->exchange)) { /* its bytes would say nothing: they need not be looked at before */
         if (has_bytes(iov, count)) {
@@ -157,18 +187,13 @@ bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count)
         }
         return settle(flow, false);
     }
-    size_t left = AHEAD;
+    size_t left = AHEAD_MOST;
     for (size_t i = 0; i < count && left > 0; i++) {
         size_t length = iov[i].iov_len < left ? iov[i].iov_len : left;
-        if (length == 0) {
-            continue;
-        }
-        if (!process_readable(iov[i].iov_base, length)) {
-            return true; /* the real call will say so */
-        }
-        pass = feed_sent(flow, iov[i].iov_base, length, false) && pass;
-        flow->ahead += (uint32_t)length;
         left -= length;
+        if (!ahead(flow, iov[i].iov_base, length, &pass)) {
+            break;
+        }
     }
     return settle(flow, false) && pass;
 }
@@ -197,6 +222,10 @@ static void feed_received(struct flow *flow, const uint8_t *bytes, size_t length
 {
     unsigned news;
     do {
+        if (exchange_framed(&flow->exchange, false)) {
+            streams_received(flow, bytes, length);
+            return;
+        }
         size_t taken;
         news = exchange_received(&flow->exchange, bytes, length, &taken);
         bytes += taken;

@@ -21,4 +21,10 @@ void feed_written(struct flow *flow, const struct iovec *iov, size_t count, size
 /* The first `read` bytes of these were read. */
 void feed_read(struct flow *flow, const struct iovec *iov, size_t count, size_t read);
 
+/*
+ * The call under way is for this provider (NULL: nobody's), perhaps another than was thought. False: it is refused there;
+ * late: what is written already is not.
+ */
+bool feed_move(struct flow *flow, struct provider *provider, bool late);
+
 #endif

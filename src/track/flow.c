@@ -5,6 +5,7 @@
 #include "real/real.h"
 #include "track/fdtable.h"
 #include "track/process.h"
+#include "track/streams.h"
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -14,7 +15,6 @@
 #define SO_COOKIE 57
 #endif
 
-#define HEDGE_NS  SECOND_NS       /* what is abandoned earlier after the last byte says nothing */
 #define STALE_NS  SECOND_NS       /* a re-used connection that breaks within this was broken before */
 #define UNUSED_NS (5 * SECOND_NS) /* a peer that hangs up on an unused connection earlier has turned us away */
 
@@ -226,6 +226,11 @@ bool flow_is_unopened(const struct flow *flow, int fd)
     return flow->stage == FLOW_CONNECTING && kernel_state(fd) == KERNEL_CLOSED;
 }
 
+bool flow_under_way(const struct flow *flow)
+{
+    return flow->call.provider != NULL || streams_under_way(flow);
+}
+
 /* ---- ends --------------------------------------------------------------------------------------------------------- */
 
 void flow_void(struct flow *flow, uint32_t requests)
@@ -256,6 +261,7 @@ static bool streams(const struct flow *flow)
 void flow_lost(struct flow *flow)
 {
     leave_behind(flow);
+    streams_lost(flow);
     if (flow_decided(flow)) {
         flow_answered(flow);
     }
@@ -269,6 +275,7 @@ void flow_lost(struct flow *flow)
 
 void flow_fail(struct flow *flow, enum prebreak_kind kind)
 {
+    streams_fail(flow, kind);
     if (flow_decided(flow)) {
         flow_answered(flow);
     }
@@ -380,8 +387,7 @@ void flow_broken(struct flow *flow, int fd, int error)
         return;
     }
     bool ours = error == EPIPE && flow->finished_out;
-    if (flow->stage != FLOW_OPEN || flow->call.provider == NULL || ours || was_stale(flow) ||
-        !flow_is(flow, fd, false)) {
+    if (flow->stage != FLOW_OPEN || !flow_under_way(flow) || ours || was_stale(flow) || !flow_is(flow, fd, false)) {
         flow_lost(flow);
         return;
     }
@@ -431,7 +437,7 @@ static bool was_torn(const struct flow *flow)
 void flow_at_end(struct flow *flow, int fd)
 {
     stood(flow);
-    if (flow->stage != FLOW_OPEN || flow->call.provider == NULL) {
+    if (flow->stage != FLOW_OPEN || !flow_under_way(flow)) {
         flow_lost(flow);
         return;
     }
@@ -508,7 +514,7 @@ static bool awaited(const struct flow *flow)
     if (flow->exchange.duplex) {
         return false;
     }
-    bool owed = flow->exchange.protocol == EXCHANGE_HTTP1 || flow->exchange.protocol == EXCHANGE_TLS;
+    bool owed = flow->exchange.protocol != EXCHANGE_UNKNOWN && flow->exchange.protocol != EXCHANGE_OPAQUE;
     return owed || flow->receiving ||
            __atomic_load_n(&flow->call.provider->breaker.words->answered, __ATOMIC_RELAXED) != 0;
 }
@@ -582,6 +588,7 @@ void flow_given_up(struct flow *flow, int fd)
     } else if (flow->stage == FLOW_OPEN && flow->call.provider != NULL) {
         give_up_open(flow, fd, silence);
     }
+    streams_given_up(flow);
     flow_lost(flow);
 }
 

@@ -29,6 +29,8 @@ enum flow_stage {
 
 #define FLOW_GONE_END (-1) /* in peace, as far as the wire tells */
 
+#define HEDGE_NS UINT64_C(1000000000) /* what is abandoned earlier after the last byte says nothing */
+
 /* What every byte that moves looks at stands first, in as few cache lines as it can. */
 struct flow {
     uint32_t busy;       /* 1: being changed */
@@ -55,10 +57,11 @@ struct flow {
     uint64_t moved;      /* ns: the last byte, or the connect */
     struct call call;
     struct exchange exchange;
-    uint32_t number; /* in the pool */
-    uint64_t cookie; /* of the socket; 0: unknown */
-    uint64_t opened; /* ns: when connect was called, then when it was found established */
-    uint64_t began;  /* ns: the request under way */
+    uint32_t number;  /* in the pool */
+    uint32_t streams; /* of HTTP/2, 0: none; see streams.h */
+    uint64_t cookie;  /* of the socket; 0: unknown */
+    uint64_t opened;  /* ns: when connect was called, then when it was found established */
+    uint64_t began;   /* ns: the request under way */
     struct address address;
     struct attempt attempt;
     struct provider *provider; /* as far as it is known; NULL: not to be touched */
@@ -173,6 +176,8 @@ void flow_at_end(struct flow *flow, int fd);
 void flow_given_up(struct flow *flow, int fd);
 /* News of an answer (enum exchange_news, several at once) from its exchange (answer.c). */
 void flow_answer(struct flow *flow, unsigned news);
+/* Is a call under way on it? */
+bool flow_under_way(const struct flow *flow);
 /* The call under way was answered, with whatever status its answer has. */
 void flow_answered(struct flow *flow);
 /* Does that status say how the call under way ended, whatever becomes of the rest of the answer? */

@@ -285,7 +285,8 @@ static size_t room(const struct iovec *iov, size_t count)
  */
 static void nothing_there(struct flow *flow, int fd, int flags)
 {
-    if (flow->plain && !exchange_waiting(&flow->exchange)) {
+    bool by_itself = flow->plain || flow->exchange.protocol == EXCHANGE_HTTP2;
+    if (by_itself && !exchange_waiting(&flow->exchange)) {
         return; /* the library looks for what the peer may say by itself */
     }
     flow->receiving = flow->drained = true;
@@ -294,7 +295,7 @@ static void nothing_there(struct flow *flow, int fd, int flags)
     if (open) {
         call_wake(&flow->call);
     }
-    if (!open || (flags & MSG_DONTWAIT) != 0 || flow->call.provider == NULL || process_confined() ||
+    if (!open || (flags & MSG_DONTWAIT) != 0 || !flow_under_way(flow) || process_confined() ||
         process_now() - flow->moved < SECOND_NS) {
         return;
     }

@@ -17,7 +17,7 @@ enum { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY
 enum { END_STREAM = 1, ACK = 1, END_HEADERS = 4, PADDED = 8, WITH_PRIORITY = 32 };
 
 struct wire {
-    uint8_t bytes[65536];
+    uint8_t bytes[1 << 17];
     size_t length;
 };
 

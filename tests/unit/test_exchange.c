@@ -382,11 +382,57 @@ START_TEST(what_only_looks_like_http_is_opaque)
 }
 END_TEST
 
-START_TEST(connection_of_http2_is_one_call)
+#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+START_TEST(http2_announces_itself)
 {
     given(_i);
-    ck_assert_uint_eq(sent("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nsettings"), EXCHANGE_REQUEST);
-    ck_assert_uint_ne(received("settings") & EXCHANGE_ANSWERED, 0);
+    ck_assert_uint_eq(sent(PREFACE), EXCHANGE_REQUEST);
+    ck_assert(exchange_framed(&exchange, true));
+    ck_assert(exchange_framed(&exchange, false));
+    ck_assert(exchange_waiting(&exchange)); /* for the greeting */
+    ck_assert(exchange_wants_request(&exchange));
+}
+END_TEST
+
+START_TEST(what_only_begins_as_http2_does_is_http1)
+{
+    static const char *const requests[] = {"P / HTTP/1.1\r\n", "PRI * HTTP/1.1\r\n", "PROPFIND / HTTP/1.1\r\n"};
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        given(_i);
+        ck_assert_uint_eq(sent(requests[i]), EXCHANGE_REQUEST);
+        ck_assert_uint_eq(sent("Host: a.test\r\n\r\n"), EXCHANGE_NAME);
+        ck_assert(!exchange_framed(&exchange, true));
+        ck_assert_uint_eq(received(ANSWER), EXCHANGE_FIRST_BYTE | EXCHANGE_STATUS | EXCHANGE_ANSWERED);
+    }
+}
+END_TEST
+
+START_TEST(server_of_http2_may_greet_first)
+{
+    given(_i);
+    const uint8_t settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+    ck_assert_uint_eq(feed(false, settings, sizeof settings, sizeof settings), EXCHANGE_NOTHING);
+    ck_assert(exchange_framed(&exchange, false));
+    ck_assert(!exchange_framed(&exchange, true));
+    ck_assert_uint_eq(sent(PREFACE), EXCHANGE_NOTHING); /* nothing is owed for that any more */
+    ck_assert(exchange_framed(&exchange, true));
+    given(_i);
+    feed(false, settings, sizeof settings, sizeof settings);
+    sent("PRI? no");
+    ck_assert(exchange.over);
+}
+END_TEST
+
+START_TEST(bytes_of_http2_that_go_by_unseen_end_it)
+{
+    given(_i);
+    sent(PREFACE);
+    exchange_sent_unseen(&exchange);
+    ck_assert(exchange.over);
+    given(_i);
+    sent(PREFACE);
+    ck_assert_uint_eq(exchange_received_unseen(&exchange), EXCHANGE_NOTHING);
     ck_assert(exchange.over);
 }
 END_TEST
@@ -483,7 +529,10 @@ int main(void)
         turn_begins_unread_once_the_protocol_is_known,
         server_that_speaks_unasked_owes_no_answer_from_then_on,
         client_that_writes_again_while_an_answer_is_outstanding_leaves_a_doubt_for_a_while,
-        connection_of_http2_is_one_call,
+        http2_announces_itself,
+        what_only_begins_as_http2_does_is_http1,
+        server_of_http2_may_greet_first,
+        bytes_of_http2_that_go_by_unseen_end_it,
         connection_upgraded_to_http2_is_one_call_more,
         what_only_looks_like_http_is_opaque,
         end_of_an_unused_connection_is_idle,
