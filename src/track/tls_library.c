@@ -47,10 +47,9 @@ struct function {
     void (*missing)(void);
 };
 
-#define ROW(name, missing)                                                                                             \
-    {                                                                                                                  \
-#name, offsetof(struct tls_library, name), (void (*)(void))missing                                             \
-    }
+/* clang-format off */
+#define ROW(name, missing) {#name, offsetof(struct tls_library, name), (void (*)(void))(missing)}
+/* clang-format on */
 #define NEVER_CALLED(name) ROW(name, NULL)
 #define COUNT(list)        (sizeof(list) / sizeof *(list))
 #define LIBRARIES          8
