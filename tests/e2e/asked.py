@@ -33,6 +33,7 @@ class Asked:
 CLIENTS_ASKED = [
     Asked("requests", (PYTHON, "python_requests.py"), module="requests"),
     Asked("httpx", (PYTHON, "python_httpx.py"), module="httpx"),
+    Asked("httpx async", (PYTHON, "python_httpx_async.py"), module="httpx"),
     Asked("httpx over HTTP/2", (PYTHON, "python_httpx.py", "http2"), module="h2", http2=True),
     Asked("aiohttp", (PYTHON, "python_aiohttp.py"), module="aiohttp"),
     Asked("LWP", ("perl", "lwp.pl")),
