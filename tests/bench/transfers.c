@@ -5,6 +5,8 @@
  *                                machine's moods: prints the median microseconds a transfer of both
  *   transfers turns URL          one of them: some transfers for each byte on stdin, their nanoseconds to stdout
  *   transfers refused URL COUNT  each transfer must fail with CURLE_COULDNT_CONNECT: prints microseconds a transfer
+ *   transfers refused-multi ...  the same in a multi handle
+ *   transfers own URL COUNT      each is one that libcurl must fail by itself, by its protocol; likewise own-multi
  *
  * link with: -lcurl
  */
@@ -33,12 +35,30 @@ static CURL *handle(const char *url)
     return curl;
 }
 
+static CURLM *multi; // NULL: the easy interface
+
+static CURLcode transfer(CURL *curl)
+{
+    if (multi == NULL) {
+        return curl_easy_perform(curl);
+    }
+    int running = 1, left;
+    curl_multi_add_handle(multi, curl);
+    while (running > 0) {
+        curl_multi_perform(multi, &running);
+    }
+    const CURLMsg *message = curl_multi_info_read(multi, &left);
+    CURLcode code = message != NULL ? message->data.result : CURLE_FAILED_INIT;
+    curl_multi_remove_handle(multi, curl);
+    return code;
+}
+
 // Nanoseconds for that many transfers; 0: one ended otherwise than expected.
 static uint64_t transfers(CURL *curl, long count, CURLcode expected)
 {
     uint64_t begun = bench_now();
     for (long i = 0; i < count; i++) {
-        CURLcode code = curl_easy_perform(curl);
+        CURLcode code = transfer(curl);
         if (code != expected) {
             fprintf(stderr, "transfer %ld: %s\n", i, curl_easy_strerror(code));
             return 0;
@@ -127,13 +147,22 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "turns") == 0) {
         return turns(argv[2]);
     }
-    long count = argc == 4 && strcmp(argv[1], "refused") == 0 ? strtol(argv[3], NULL, 10) : 0;
+    const char *how = argc == 4 ? argv[1] : "";
+    bool own = strncmp(how, "own", 3) == 0;
+    long count = own || strncmp(how, "refused", 7) == 0 ? strtol(argv[3], NULL, 10) : 0;
     if (count < 1) {
-        fprintf(stderr, "usage: transfers pair URL LIBRARY | turns URL | refused URL COUNT\n");
+        fprintf(stderr, "usage: transfers pair URL LIBRARY | turns URL | (refused|own)[-multi] URL COUNT\n");
         return 64;
     }
     CURL *curl = handle(argv[2]);
-    uint64_t took = transfers(curl, count, CURLE_COULDNT_CONNECT);
+    if (own) {
+        curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "file");
+    }
+    if (strstr(how, "-multi") != NULL) {
+        multi = curl_multi_init();
+    }
+    uint64_t took = transfers(curl, count, own ? CURLE_UNSUPPORTED_PROTOCOL : CURLE_COULDNT_CONNECT);
+    curl_multi_cleanup(multi);
     curl_easy_cleanup(curl);
     printf("%.2f\n", (double)took / (double)count / 1000);
     return took == 0;
