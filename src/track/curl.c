@@ -1,10 +1,8 @@
 #include "track/curl.h"
 
 #include "real/real.h"
-#include "track/curl_gate.h"
-#include "track/curl_handle.h"
-#include "track/curl_hops.h"
 #include "track/curl_multi.h"
+#include "track/curl_watch.h"
 #include "track/curl_transfer.h"
 #include "track/process.h"
 
@@ -47,18 +45,17 @@ CURL *curl_copied(CURL *easy, const void *caller)
     if (handle == NULL) {
         return real != NULL ? real(easy) : NULL;
     }
-    bool closed = handle->closed, watched = handle->hops.watched;
+    bool closed = handle->closed, hops = handle->hops.watched, body = handle->body.watched;
 
-    /* What the copy gets is the program's own. */
-    curl_gate_reopen(handle, easy);
-    curl_hops_unwatch(handle, easy);
+    curl_watch_clear(handle, easy); /* what the copy gets is the program's own */
     CURL *copy = handle->api->easy_duphandle(easy);
 
     if (closed && handle->member.part == CURL_PART_REFUSED) {
         (void)curl_gate_close(handle, easy); /* it is still to be failed */
     }
-    handle->hops.watched = watched;
-    curl_hops_changed(handle, easy);
+    handle->hops.watched = hops;
+    handle->body.watched = body;
+    curl_watch_changed(handle, easy);
     if (copy == NULL || is_libcurl(handle->api, caller)) {
         return copy;
     }
@@ -82,7 +79,7 @@ void curl_reset_options(CURL *easy, const void *caller)
         memset(&handle->options, 0, sizeof handle->options);
         handle->refused = 0;
         handle->closed = false;
-        handle->hops.watched = false;
+        handle->hops.watched = handle->body.watched = false;
     }
 }
 
@@ -122,51 +119,63 @@ static void keep_protocols(struct curl_options *options, const char *text)
     }
 }
 
-/* libcurl took the option: what we go by changes with it. */
-static void keep_option(struct curl_handle *handle, CURL *easy, CURLoption option, union curl_value value)
+/* libcurl took the option: what we go by changes with it. True: something of ours may stand in its place. */
+static bool keep_option(struct curl_options *options, CURLoption option, union curl_value value)
 {
-    struct curl_options *options = &handle->options;
-
     switch (option) {
-    case CURLOPT_URL:
-        (void)curl_target_of_text(handle->api, value.pointer, &options->target);
-        break;
     case CURLOPT_CURLU:
         options->parts = value.pointer;
-        break;
+        return false;
     case CURLOPT_PORT:
         options->port = value.number >= 0 && value.number <= UINT16_MAX ? (uint16_t)value.number : 0;
-        break;
+        return false;
     case CURLOPT_FOLLOWLOCATION:
         options->follow = value.number != 0;
-        break;
-    case CURLOPT_PREREQFUNCTION:
-        memcpy(&options->prereq, &value.pointer, sizeof options->prereq);
-        curl_hops_changed(handle, easy);
-        break;
-    case CURLOPT_PREREQDATA:
-        options->prereq_data = value.pointer;
-        curl_hops_changed(handle, easy);
-        break;
-    case CURLOPT_ERRORBUFFER:
-        options->error_buffer = value.pointer;
-        curl_gate_changed(handle, easy);
-        break;
+        return false;
     case CURLOPT_UNIX_SOCKET_PATH:
     case CURLOPT_ABSTRACT_UNIX_SOCKET:
         options->unix_socket = value.pointer != NULL;
-        break;
+        return false;
+    case CURLOPT_ACCEPT_ENCODING:
+        options->decodes = value.pointer != NULL;
+        return false;
+    case CURLOPT_HTTP_CONTENT_DECODING:
+        options->raw = value.number == 0;
+        return false;
     case CURLOPT_PROTOCOLS:
         options->protocols = CURL_PROTOCOLS_MASK;
         options->protocols_mask = value.number;
-        curl_gate_changed(handle, easy);
-        break;
+        return true;
     case CURLOPT_PROTOCOLS_STR:
         keep_protocols(options, value.pointer);
-        curl_gate_changed(handle, easy);
-        break;
+        return true;
+    case CURLOPT_ERRORBUFFER:
+        options->error_buffer = value.pointer;
+        return true;
+    case CURLOPT_PREREQFUNCTION:
+        memcpy(&options->prereq, &value.pointer, sizeof options->prereq);
+        return true;
+    case CURLOPT_PREREQDATA:
+        options->prereq_data = value.pointer;
+        return true;
+    case CURLOPT_WRITEFUNCTION:
+        memcpy(&options->write, &value.pointer, sizeof options->write);
+        return true;
+    case CURLOPT_WRITEDATA:
+        options->write_data = value.pointer;
+        options->write_data_set = true;
+        return true;
+    case CURLOPT_HEADERFUNCTION:
+        options->header_write = value.pointer != NULL;
+        return true;
+    case CURLOPT_HEADERDATA:
+        options->header_data = value.pointer;
+        return true;
+    case CURLOPT_HEADER:
+        options->header_in_body = value.number != 0;
+        return true;
     default:
-        break;
+        return false;
     }
 }
 
@@ -184,7 +193,11 @@ CURLcode curl_set(CURL *easy, CURLoption option, union curl_value value, const v
                                                : real(easy, option, value.pointer);
 
     if (handle != NULL && code == CURLE_OK) {
-        keep_option(handle, easy, option, value);
+        if (option == CURLOPT_URL) {
+            (void)curl_target_of_text(handle->api, value.pointer, &handle->options.target);
+        } else if (keep_option(&handle->options, option, value)) {
+            curl_watch_changed(handle, easy);
+        }
     }
     return code;
 }

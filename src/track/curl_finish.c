@@ -1,5 +1,6 @@
 #include "track/curl_finish.h"
 
+#include "track/curl_body.h"
 #include "track/curl_gate.h"
 #include "track/curl_outcome.h"
 #include "track/process.h"
@@ -114,13 +115,31 @@ static void end(struct curl_handle *handle, CURL *easy, const struct curl_facts 
         struct retry retry;
 
         gather_retry(handle, easy, facts->status, &retry);
-        call_status(&handle->call, facts->status, &retry);
+        if (facts->status == 429 && handle->body.quota) {
+            call_quota(&handle->call, facts->status, &retry);
+        } else {
+            call_status(&handle->call, facts->status, &retry);
+        }
     } else if (outcome.outcome == PREBREAK_OK) {
         call_ok(&handle->call);
     } else if (outcome.outcome == PREBREAK_FAILED) {
         call_failed(&handle->call, outcome.kind);
     } else {
         call_neutral(&handle->call);
+    }
+}
+
+/* An event stream broke off, or the client's time for it ran out: then it may have been in full flow. */
+static void end_stream(struct curl_handle *handle, CURL *easy, const struct curl_facts *facts)
+{
+    bool flows = facts->code == CURLE_OPERATION_TIMEDOUT && handle->call.event != 0 &&
+                 process_now() - handle->call.event < SECOND_NS;
+
+    curl_tell_first_byte(handle, easy);
+    if (flows) {
+        call_status(&handle->call, facts->status, NULL);
+    } else {
+        call_failed(&handle->call, PREBREAK_KIND_STREAM);
     }
 }
 
@@ -162,11 +181,32 @@ void curl_finish(struct curl_handle *handle, CURL *easy, CURLcode code, int erro
         return;
     }
     struct curl_facts facts = gather(handle, easy, code, error);
+    struct curl_outcome outcome = curl_outcome(&facts);
 
-    end(handle, easy, &facts, curl_outcome(&facts));
+    if (code == CURLE_OK && !curl_body_end(handle)) {
+        return;
+    }
+    if (outcome.outcome == PREBREAK_FAILED && !facts.elsewhere && curl_body_streams(handle, easy)) {
+        end_stream(handle, easy, &facts);
+        return;
+    }
+    end(handle, easy, &facts, outcome);
     if (facts.elsewhere && handle->hops.watched &&
         code != CURLE_COULDNT_RESOLVE_HOST) { /* that is told by the resolver */
         end_unasked(handle, easy, facts);
+    }
+}
+
+/* Streams pause while a model thinks, and a user may press a button: unless it was silent for too long, nobody can tell. */
+static void give_up_stream(struct curl_handle *handle, CURL *easy, uint64_t idle)
+{
+    curl_tell_first_byte(handle, easy);
+    if (call_stalled(&handle->call)) {
+        call_failed(&handle->call, PREBREAK_KIND_STREAM);
+    } else if ((handle->call.event != 0 ? process_now() - handle->call.event : idle) < SECOND_NS) {
+        call_status(&handle->call, (unsigned)curl_ask_number(handle, easy, CURLINFO_RESPONSE_CODE), NULL);
+    } else {
+        call_neutral(&handle->call);
     }
 }
 
@@ -174,6 +214,9 @@ void curl_finish_given_up(struct curl_handle *handle, CURL *easy, bool began, ui
 {
     if (!began) {
         call_neutral(&handle->call); /* what can be asked is an earlier transfer's */
+    }
+    if (handle->call.provider != NULL && curl_body_streams(handle, easy)) {
+        give_up_stream(handle, easy, idle);
     }
     if (handle->call.provider != NULL) {
         /* Within a second without any trouble: clients that hedge do it all day. */

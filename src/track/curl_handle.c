@@ -62,6 +62,7 @@ static void clear(struct curl_handle *handle)
     handle->refused = 0;
     handle->closed = false;
     memset(&handle->hops, 0, sizeof handle->hops);
+    memset(&handle->body, 0, sizeof handle->body);
 }
 
 struct curl_handle *curl_handle_add(const CURL *easy, const struct curl_api *api)

@@ -6,6 +6,7 @@
 #ifndef TRACK_CURL_HANDLE_H
 #define TRACK_CURL_HANDLE_H
 
+#include "protocol/body.h"
 #include "track/call.h"
 #include "track/curl_url.h"
 
@@ -28,6 +29,14 @@ struct curl_options {
     char protocols_text[CURL_PROTOCOLS];
     curl_prereq_callback prereq; /* CURLOPT_PREREQFUNCTION, the program's own; NULL none */
     void *prereq_data;
+    curl_write_callback write; /* CURLOPT_WRITEFUNCTION; NULL none */
+    void *write_data;
+    bool write_data_set;
+    bool header_in_body; /* CURLOPT_HEADER */
+    bool header_write;   /* there is a CURLOPT_HEADERFUNCTION */
+    void *header_data;
+    bool decodes; /* CURLOPT_ACCEPT_ENCODING */
+    bool raw;     /* CURLOPT_HTTP_CONTENT_DECODING is off */
 };
 
 enum curl_decision {
@@ -43,6 +52,15 @@ struct curl_hops {
     bool refused;    /* the last hop was */
     long count;      /* hops so far */
     uint64_t waited; /* us that all answers so far together took to begin */
+};
+
+/* Of the answer to it (curl_body.h). */
+struct curl_body {
+    bool watched; /* the write callback is ours, not the program's */
+    bool begun;
+    bool paused; /* by the program */
+    bool quota;  /* the body says that the account is out of quota */
+    struct body body;
 };
 
 struct curl_multi;
@@ -85,6 +103,7 @@ struct curl_handle {
     int refused; /* errno of a refusal that was the handle's last transfer; 0: it was none */
     bool closed; /* its protocols and error buffer are ours, not the program's */
     struct curl_hops hops;
+    struct curl_body body;
     struct curl_member member;
 };
 

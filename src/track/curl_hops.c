@@ -1,5 +1,6 @@
 #include "track/curl_hops.h"
 
+#include "track/curl_body.h"
 #include "track/curl_finish.h"
 #include "track/curl_gate.h"
 #include "track/layer.h"
@@ -56,6 +57,7 @@ static bool go_on(struct curl_handle *handle, CURL *easy, const char *ip)
         return true;
     }
     handle->hops.count = hop;
+    curl_body_hop(handle);
     if (!curl_target_of_text(handle->api, curl_ask_text(handle, easy, CURLINFO_EFFECTIVE_URL), &next) ||
         curl_gate_is_same(handle, &next)) {
         curl_tell_first_byte(handle, easy);

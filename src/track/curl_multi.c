@@ -1,9 +1,8 @@
 #include "track/curl_multi.h"
 
 #include "track/curl_finish.h"
-#include "track/curl_gate.h"
-#include "track/curl_hops.h"
 #include "track/curl_members.h"
+#include "track/curl_watch.h"
 #include "track/layer.h"
 #include "track/names.h"
 #include "track/process.h"
@@ -52,7 +51,7 @@ static void completed(struct curl_handle *handle, CURL *easy, CURLMsg *message)
     case CURL_PART_CALL:
         curl_handle_under_way(handle, 0);
         curl_finish(handle, easy, code, connect_error(handle, easy, code));
-        curl_hops_unwatch(handle, easy);
+        curl_watch_end(handle, easy);
         message->data.result = curl_hops_result(handle, code);
         break;
     case CURL_PART_BELOW:
@@ -89,7 +88,7 @@ static void gone(struct curl_handle *handle, CURL *easy)
 
         curl_handle_under_way(handle, 0);
         curl_finish_given_up(handle, easy, member->started, now > moved ? now - moved : 0);
-        curl_hops_unwatch(handle, easy);
+        curl_watch_end(handle, easy);
     }
     curl_member_leave(handle);
 }
@@ -205,15 +204,14 @@ static void begin(struct curl_multi *multi, struct curl_handle *handle, CURL *ea
         handle->member.lookup = curl_ask_offset(handle, easy, CURLINFO_NAMELOOKUP_TIME_T);
         handle->member.progress = progress_of(handle, easy);
         handle->member.moved = process_now();
-        curl_hops_watch(handle, easy);
+        curl_watch_begin(handle, easy);
     }
 }
 
 /* libcurl does not take it. */
 static void withdraw(struct curl_handle *handle, CURL *easy)
 {
-    curl_gate_reopen(handle, easy);
-    curl_hops_unwatch(handle, easy);
+    curl_watch_clear(handle, easy);
     handle->refused = 0;
     curl_handle_under_way(handle, 0);
     call_neutral(&handle->call);
@@ -244,8 +242,7 @@ CURLMcode curl_multi_joined(CURLM *multi, CURL *easy, const void *caller, const 
     if (handle->member.multi != NULL || (layer != NULL && layer->call == &handle->call)) {
         return real(multi, easy); /* it is in use: libcurl will say so */
     }
-    curl_gate_reopen(handle, easy);
-    curl_hops_unwatch(handle, easy);
+    curl_watch_clear(handle, easy);
     handle->refused = 0;
     layer_forget(&handle->call);
     call_neutral(&handle->call); /* of a transfer that was jumped out of */

@@ -1,8 +1,7 @@
 #include "track/curl_transfer.h"
 
 #include "track/curl_finish.h"
-#include "track/curl_gate.h"
-#include "track/curl_hops.h"
+#include "track/curl_watch.h"
 #include "track/layer.h"
 
 #include <errno.h>
@@ -76,7 +75,7 @@ static CURLcode run(struct curl_handle *handle, CURL *easy, const void *frame)
         layer_defer(decide, NULL);
     }
     curl_handle_under_way(handle, handle->pending.hash);
-    curl_hops_watch(handle, easy);
+    curl_watch_begin(handle, easy);
     CURLcode code = handle->api->easy_perform(easy);
     int saved = errno;
     int error = layer_leave(frame).error;
@@ -86,7 +85,7 @@ static CURLcode run(struct curl_handle *handle, CURL *easy, const void *frame)
         error = (int)curl_ask_number(handle, easy, CURLINFO_OS_ERRNO);
     }
     curl_finish(handle, easy, code, error);
-    curl_hops_unwatch(handle, easy);
+    curl_watch_end(handle, easy);
     if (handle->decision == CURL_REFUSED && code == CURLE_COULDNT_CONNECT) {
         curl_gate_explain(handle);
     }
@@ -100,8 +99,7 @@ CURLcode curl_transfer(struct curl_handle *handle, CURL *easy, const void *frame
     if (handle->member.multi != NULL) {
         return handle->api->easy_perform(easy); /* refuses: it stands in a multi handle */
     }
-    curl_gate_reopen(handle, easy);
-    curl_hops_unwatch(handle, easy);
+    curl_watch_clear(handle, easy);
     handle->refused = 0;
     (void)layer_current(frame);
     layer_forget(&handle->call);
