@@ -68,6 +68,8 @@ enum state_trouble build_reserve(int fd, uint64_t size);
 struct prebreak_region *map_file(int fd, const struct stat *status, bool *fresh);
 /* This process's private region, one for good. NULL: no memory. */
 struct prebreak_region *map_private(void);
+/* Its file was cut short: memory of our own takes its place, where it is mapped. */
+void map_cover(struct prebreak_region *region);
 /* One state less uses it: unmapped with the last one. */
 void map_drop(struct prebreak_region *region);
 

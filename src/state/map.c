@@ -77,6 +77,16 @@ struct prebreak_region *map_private(void)
     return region;
 }
 
+void map_cover(struct prebreak_region *region)
+{
+    for (int i = 0; i < MAPS; i++) {
+        if (__atomic_load_n(&maps[i].region, __ATOMIC_ACQUIRE) == region) {
+            maps[i].inode = 0; /* the file may grow again, and is mapped anew then */
+        }
+    }
+    real_mmap(region, sizeof *region, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 void map_drop(struct prebreak_region *region)
 {
     if (region == __atomic_load_n(&private_region, __ATOMIC_ACQUIRE)) {

@@ -35,6 +35,22 @@ static bool versioned_path(const char *path, char versioned[STATE_PATH])
     return text_append_number(versioned, STATE_PATH, at, PREBREAK_REGION_VERSION, 10) < STATE_PATH;
 }
 
+/* The directory of a path; *status is all zero if it cannot be seen. */
+static void look_at_place(const char *path, struct stat *status)
+{
+    char place[STATE_PATH];
+    size_t length = 0;
+
+    for (size_t at = 0; path[at]; at++) {
+        place[at] = path[at];
+        length = path[at] == '/' ? at + 1 : length; /* with its slash: the root has nothing else */
+    }
+    place[length] = '\0';
+    if (length == 0 || real_stat(place, status) != 0) {
+        memset(status, 0, sizeof *status);
+    }
+}
+
 /* ---- sharing ---------------------------------------------------------------------------------------------------- */
 
 /* What was found at a path. */
@@ -128,8 +144,13 @@ static enum state_trouble share_any(struct state *state, enum state_open how)
     struct found found = {.fd = -1};
     enum state_trouble trouble = share(state, state->path, how, -1, &found);
 
+    struct stat place;
+
     state->device = found.status.st_dev;
     state->inode = found.status.st_ino;
+    look_at_place(state->path, &place);
+    state->place_device = place.st_dev;
+    state->place_inode = place.st_ino;
     state->owner = found.status.st_uid;
     state->mode = found.status.st_mode;
     if (trouble == STATE_OTHER_VERSION) {
@@ -167,9 +188,35 @@ enum state_trouble state_open(struct state *state, const char *path, enum state_
     return state->trouble;
 }
 
-bool state_stale(const struct state *state)
+/* Nothing is at the path. Was it removed, or is the path another's by now? Out of line: a stack frame of its own. */
+static __attribute__((noinline)) bool removed(const struct state *state)
+{
+    struct stat place;
+
+    look_at_place(state->path, &place);
+    return state->inode != 0 && place.st_ino != 0 && place.st_ino == state->place_inode &&
+           place.st_dev == state->place_device;
+}
+
+static bool another_at_the_path(const struct state *state)
 {
     struct stat status;
+
+    if (real_lstat(state->path, &status) != 0) {
+        return errno == ENOENT && removed(state);
+    }
+    if (status.st_ino != state->inode || status.st_dev != state->device) {
+        return true;
+    }
+    if (state->shared && !state->versioned && (uint64_t)status.st_size < sizeof(struct prebreak_region)) {
+        map_cover(state->region);
+        return true;
+    }
+    return false;
+}
+
+bool state_stale(const struct state *state)
+{
     int saved = errno;
     bool stale;
 
@@ -185,7 +232,7 @@ bool state_stale(const struct state *state)
     if (!state->path[0]) {
         return false;
     }
-    stale = real_lstat(state->path, &status) == 0 && (status.st_ino != state->inode || status.st_dev != state->device);
+    stale = another_at_the_path(state);
     errno = saved;
     return stale;
 }

@@ -53,6 +53,8 @@ struct state {
     ino_t inode;           /* sound or not; 0: nothing */
     uid_t owner;           /* of that, */
     mode_t mode;           /* and its permissions */
+    dev_t place_device;    /* of the directory that it was seen in */
+    ino_t place_inode;     /* 0: it could not be seen */
     uint64_t opened;       /* CLOCK_MONOTONIC, ns */
     uint32_t pid, pid_ns;  /* of this process, for struct breaker_caller */
     char path[STATE_PATH]; /* as asked for, or the default of this uid */
@@ -75,9 +77,12 @@ enum state_open {
  */
 enum state_trouble state_open(struct state *state, const char *path, enum state_open how);
 /*
- * Is another file to be mapped instead: replaced at its path, the effective uid changed, or memory or a descriptor
- * missing a minute ago? Then state_open() into another struct state. A path where nothing is any more (a changed root)
- * is no reason. One stat at most.
+ * Is another file to be mapped instead: replaced at its path, removed from it or cut short, the effective uid changed, or
+ * memory or a descriptor missing a minute ago? Then state_open() into another struct state. Where not even its directory is
+ * any more (a changed root), nothing is to be done. Two stats at most.
+ *
+ * Touching a page that was cut off would be a SIGBUS: what was mapped of it is taken over by memory of our own first. That
+ * saves whoever was idle meanwhile; nothing can save who was not, and so the library never truncates.
  */
 bool state_stale(const struct state *state);
 /* Unmaps, unless another state is open on the same file: for the command, the library never does. */

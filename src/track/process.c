@@ -237,7 +237,9 @@ static struct state *map_state(struct state *old)
         return old;
     }
     state_open(fresh, config_state(), STATE_CREATE);
-    if (fresh->region == NULL && old != NULL) {
+    /* Nothing at the path, and nothing can be put there: what was removed serves those who have it all the same. */
+    bool worse = old != NULL && old->shared && !fresh->shared && fresh->inode == 0;
+    if (old != NULL && (fresh->region == NULL || worse)) {
         old->opened = fresh->opened; /* the next time after a minute */
         __atomic_store_n(&spare, fresh, __ATOMIC_RELEASE);
         return old;
@@ -299,18 +301,18 @@ static void told(void *context, int slot, const struct breaker_change *change)
 static void look(void)
 {
     (void)process_state();
+    struct state *state = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+    bool free = !confined && state != NULL;
+    if (free) {
+        config_look();
+    }
+    if (free && state_stale(state)) { /* or there was no memory for it a minute ago; before anything in it is touched */
+        state = map_state(state);
+    }
     struct breaker_caller who; /* the caller's own was filled before there was a state, perhaps */
     process_caller(&who);
     attempt_sweep(who.now);
-    struct state *state = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
-    if (confined || state == NULL) {
-        return;
-    }
-    config_look();
-    if (state_stale(state)) { /* or there was no memory for it a minute ago */
-        state = map_state(state);
-    }
-    if (state->region != NULL) {
+    if (free && state->region != NULL) {
         descriptors_look();
         state_look(state, &who, told, state);
     }

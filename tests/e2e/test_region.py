@@ -4,6 +4,7 @@ import os
 import resource
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -129,6 +130,72 @@ def test_recreated_region_is_taken_up_by_processes_that_run(acme, provider):
     assert [child.stdout.readline() for _ in range(100)] == ["connect ECONNREFUSED\n"] * 100
     acme.prebreak("release", "acme")
     wait_for(lambda: child.stdout.readline() == "200\n", every=0)
+
+
+@pytest.fixture
+def asking(acme, provider):
+    """A program that runs for long and calls when it is told to; a line said is what came of it."""
+    child = acme.start(CALL, "--wait", "127.0.0.1", provider.port, stdin=subprocess.PIPE)
+
+    def ask():
+        child.stdin.write("\n")
+        child.stdin.flush()
+        return child.stdout.readline()
+
+    assert ask() == "200\n"
+    yield ask
+    child.communicate()
+    assert child.returncode in (0, 1), "of its own will"
+
+
+def test_removed_region_is_made_anew_and_shared_again_by_all_who_had_it(acme, provider, asking):
+    acme.state.unlink()
+    time.sleep(1.1)  # it looks once a second
+    assert asking() == "200\n" and acme.state.exists()
+    acme.run(CALL, "127.0.0.1", provider.port, check=True)
+    assert acme.status("acme")["total"]["ok"] == 2
+    acme.prebreak("hold", "acme", "open")
+    assert asking() == "connect ECONNREFUSED\n"
+
+
+@pytest.mark.parametrize("gone", ["directory", "another directory"])
+def test_removed_region_that_cannot_be_made_anew_serves_those_who_have_it(guarded, provider, gone):
+    place = guarded.directory / "place"
+    place.mkdir()
+    guarded.settings.update(PREBREAK_PROVIDERS="acme 127.0.0.1 trip=0 min=1000", PREBREAK_STATE=place / "state")
+    children = [guarded.start(CALL, "--wait", "127.0.0.1", provider.port, stdin=subprocess.PIPE) for _ in range(2)]
+
+    def ask(child):
+        child.stdin.write("\n")
+        child.stdin.flush()
+        return child.stdout.readline()
+
+    assert [ask(child) for child in children] == ["200\n"] * 2
+    keep = os.open(place / "state", os.O_RDWR)
+    os.unlink(place / "state")
+    place.rename(guarded.directory / "elsewhere")
+    if gone == "another directory":
+        place.mkdir()  # as a changed root may have
+    time.sleep(1.1)
+    assert [ask(child) for child in children] == ["200\n"] * 2
+    assert not (place / "state").exists()
+    # Both in the one that is nowhere any more, and in nothing else
+    os.makedirs(guarded.directory / "seen", exist_ok=True)
+    seen = guarded.directory / "seen" / "state"
+    seen.write_bytes(os.pread(keep, 1 << 23, 0))
+    seen.chmod(0o600)
+    guarded.settings["PREBREAK_STATE"] = seen
+    assert guarded.status("acme")["total"]["ok"] == 4
+
+
+@pytest.mark.parametrize("size", [0, 4096])
+def test_region_that_was_cut_short_kills_nobody_who_was_idle(acme, asking, size):
+    os.truncate(acme.state, size)
+    time.sleep(1.1)
+    assert asking() == "200\n"
+    assert asking() == "200\n"
+    assert acme.state.stat().st_size == size
+    assert any("event=state" in line for line in acme.events())
 
 
 def directory(path, sound):

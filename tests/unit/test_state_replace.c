@@ -180,11 +180,51 @@ START_TEST(private_state_ends_when_its_cause_is_replaced)
 }
 END_TEST
 
-START_TEST(a_path_where_nothing_is_any_more_is_no_reason_to_map_again)
+START_TEST(a_region_that_was_removed_is_made_anew)
+{
+    struct prebreak_region *old;
+
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
+    old = state.region;
+    ck_assert_int_eq(unlink(region_path), 0);
+    ck_assert(state_stale(&state));
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
+    ck_assert_ptr_ne(state.region, old);
+    ck_assert(!state_stale(&state));
+}
+END_TEST
+
+START_TEST(a_path_that_is_another_one_by_now_is_no_reason_to_map_again)
+{
+    char path[300], elsewhere[300];
+
+    snprintf(path, sizeof path, "%s.d", region_path);
+    snprintf(elsewhere, sizeof elsewhere, "%s.e", region_path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    strcat(path, "/state");
+    ck_assert_int_eq(state_open(&state, path, STATE_CREATE), STATE_SOUND);
+    ck_assert_int_eq(unlink(path), 0);
+    *strrchr(path, '/') = '\0';
+    ck_assert_int_eq(rename(path, elsewhere), 0);
+    ck_assert(!state_stale(&state)); /* as in a changed root, where there is no such directory */
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert(!state_stale(&state)); /* or another */
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(rmdir(elsewhere), 0);
+}
+END_TEST
+
+START_TEST(a_region_that_was_cut_short_can_be_touched_once_it_was_found_out)
 {
     ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
-    ck_assert_int_eq(unlink(region_path), 0);
-    ck_assert(!state_stale(&state));
+    ck_assert_int_eq(truncate(region_path, 0), 0);
+    ck_assert(state_stale(&state));
+    state.region->inflight[0] = 1; /* no SIGBUS */
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SHORT);
+    /* It is left alone, and if it is replaced by a sound one, that is mapped */
+    ck_assert_int_eq(state_recreate(region_path), STATE_SOUND);
+    ck_assert_int_eq(state_open(&state, region_path, STATE_CREATE), STATE_SOUND);
+    ck_assert_uint_eq(state.region->inflight[0], 0);
 }
 END_TEST
 
@@ -268,7 +308,9 @@ int main(void)
     tcase_add_test(replacing, recreating_keeps_mode_and_holds_and_tells_who_has_the_old_one_mapped);
     tcase_add_test(replacing, recreating_heals_what_cannot_be_used);
     tcase_add_test(replacing, private_state_ends_when_its_cause_is_replaced);
-    tcase_add_test(replacing, a_path_where_nothing_is_any_more_is_no_reason_to_map_again);
+    tcase_add_test(replacing, a_region_that_was_removed_is_made_anew);
+    tcase_add_test(replacing, a_path_that_is_another_one_by_now_is_no_reason_to_map_again);
+    tcase_add_test(replacing, a_region_that_was_cut_short_can_be_touched_once_it_was_found_out);
     tcase_add_test(replacing, another_effective_uid_is_a_reason_to_map_again);
     tcase_add_test(replacing, what_is_mapped_once_is_not_mapped_again);
     tcase_add_test(replacing, closing_one_of_two_states_on_a_region_leaves_the_other_one_its_own);
