@@ -185,6 +185,111 @@ static void children(void)
     CHECK(close(made.ours) == 0 && close(made.theirs) == 0);
 }
 
+/* ---- gone into the background --------------------------------------------------------------------------------------- */
+
+/* Twice forked, with a session of its own, and as daemon() does it: the connection is used by who is left. */
+static void background(void)
+{
+    struct pair made = pair();
+    int status[2];
+    CHECK(pipe(status) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            exchange(made.ours, made.theirs);
+            struct pair own = pair();
+            exchange(own.ours, own.theirs);
+            if (daemon(1, 1) != 0) {
+                _exit(1);
+            }
+            exchange(made.ours, made.theirs);
+            exchange(own.ours, own.theirs);
+            own = pair();
+            exchange(own.ours, own.theirs);
+            _exit(write(status[1], "x", 1) == 1 ? 0 : 1);
+        }
+        waitpid(grandchild, NULL, 0);
+        _exit(0);
+    }
+    ended_well(child);
+    close(status[1]);
+    char byte;
+    CHECK(read(status[0], &byte, 1) == 1);
+    close(status[0]);
+    exchange(made.ours, made.theirs);
+    close(made.ours);
+    close(made.theirs);
+}
+
+/* Many children, by vfork and otherwise, around a connection in use. */
+static void many_children(void)
+{
+    struct pair made = pair();
+    for (int i = 0; i < 20; i++) {
+        pid_t child = vfork();
+        if (child == 0) {
+            close(made.ours);
+            dup2(made.theirs, made.ours);
+            close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+            closefrom(3);
+            execl("/bin/true", "true", (char *)NULL);
+            _exit(1);
+        }
+        ended_well(child);
+        exchange(made.ours, made.theirs);
+    }
+    FILE *stream = popen("true", "r");
+    CHECK(stream != NULL && pclose(stream) == 0);
+    exchange(made.ours, made.theirs);
+    close(made.ours);
+    close(made.theirs);
+}
+
+/* ---- handed on ------------------------------------------------------------------------------------------------------ */
+
+union control {
+    struct cmsghdr head;
+    char room[CMSG_SPACE(sizeof(int))];
+};
+
+/* A copy of a descriptor, by a message to oneself. */
+static int passed(int fd)
+{
+    int ways[2], copy = -1;
+    char byte = 'x';
+    union control control = {
+        .head = {.cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    struct iovec iov = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ways) == 0 && sendmsg(ways[0], &message, 0) == 1);
+    memset(&control, 0, sizeof control);
+    message.msg_controllen = sizeof control;
+    CHECK(recvmsg(ways[1], &message, MSG_CMSG_CLOEXEC) == 1);
+    memcpy(&copy, CMSG_DATA(&control.head), sizeof copy);
+    close(ways[0]);
+    close(ways[1]);
+    return copy;
+}
+
+static void handed_on(void)
+{
+    struct pair made = pair();
+    exchange(made.ours, made.theirs);
+    int copy = passed(made.ours);
+    exchange(copy, made.theirs);
+    exchange(made.ours, made.theirs); /* its sender keeps it */
+    CHECK(close(made.ours) == 0);     /* and closes it */
+    exchange(copy, made.theirs);
+    CHECK(close(copy) == 0);
+    char byte;
+    CHECK(read(made.theirs, &byte, 1) == 0);
+    close(made.theirs);
+}
+
 static int stranger(void *with)
 {
     struct pair *made = with;
@@ -223,6 +328,32 @@ static void ranges(void)
         exit(0);
     }
     ended_well(child);
+}
+
+/* One thread takes leave of the others' descriptors, and closes all that it has. */
+static void *leaving(void *unused)
+{
+    (void)unused;
+    CHECK(close_range(3, ~0U, CLOSE_RANGE_UNSHARE) == 0);
+    int fd = open("/dev/null", O_RDWR);
+    for (int i = 0; i < 10; i++) {
+        CHECK(write(fd, request, sizeof request - 1) == sizeof request - 1);
+    }
+    CHECK(fd == 3 && close(fd) == 0);
+    return NULL;
+}
+
+static void parted(void)
+{
+    struct pair made = pair();
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, leaving, NULL) == 0);
+    pthread_join(thread, NULL);
+    exchange(made.ours, made.theirs);
+    CHECK(close(made.ours) == 0 && close(made.theirs) == 0);
+    made = pair();
+    exchange(made.ours, made.theirs);
+    CHECK(close(made.ours) == 0 && close(made.theirs) == 0);
 }
 
 /* ---- high numbers ------------------------------------------------------------------------------------------------- */
@@ -362,8 +493,12 @@ int main(int argc, char **argv)
         children();
         cloned();
         ranges();
+        handed_on();
     }
+    background();
+    many_children();
     high();
+    parted();
     puts("descriptors are what they were");
     races();
     puts("and threads may race");
