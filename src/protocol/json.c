@@ -85,29 +85,38 @@ static enum state value_behind(struct json *json, uint8_t byte)
     }
 }
 
-static void keep(char *room, size_t size, uint8_t *length, uint8_t byte)
+static void keep(char *room, size_t size, uint8_t *length, const uint8_t *bytes, size_t count)
 {
-    if (*length < size) {
-        room[*length] = (char)byte;
+    size_t left = *length < size ? size - *length : 0;
+    size_t kept = count < left ? count : left;
+
+    if (kept > 0) {
+        memcpy(room + *length, bytes, kept);
     }
-    if (*length <= size) {
-        ++*length;
-    }
+    *length = (uint8_t)(count > left ? size + 1 : *length + count);
 }
 
-/* A byte of a string or key. True: it was its end. Escapes are kept as they are written: no name of ours has any. */
-static bool string_feed(struct json *json, uint8_t byte)
+/*
+ * Bytes of a string or key, up to its end if that is among them: *ended. Escapes are kept as they are written: no name of
+ * ours has any.
+ */
+static size_t string_feed(struct json *json, const uint8_t *bytes, size_t length, bool *ended)
 {
-    if (byte == '"' && !json->escaped) {
-        return true;
+    bool escaped = json->escaped;
+    size_t at = 0;
+
+    while (at < length && (escaped || bytes[at] != '"')) {
+        escaped = !escaped && bytes[at] == '\\';
+        at++;
     }
-    json->escaped = byte == '\\' && !json->escaped;
+    json->escaped = escaped;
+    *ended = at < length;
     if (json->state == IN_KEY) {
-        keep(json->key, sizeof json->key, &json->key_length, byte);
+        keep(json->key, sizeof json->key, &json->key_length, bytes, at);
     } else {
-        keep(json->text, sizeof json->text, &json->text_length, byte);
+        keep(json->text, sizeof json->text, &json->text_length, bytes, at);
     }
-    return false;
+    return at + (*ended ? 1 : 0);
 }
 
 static bool in_scalar(uint8_t byte)
@@ -137,50 +146,41 @@ static enum state token(struct json *json, uint8_t byte)
     }
 }
 
-enum json_event json_feed(struct json *json, uint8_t byte)
+/* A byte outside of strings. */
+static void plain_feed(struct json *json, uint8_t byte)
 {
-    switch ((enum state)json->state) {
-    case DEAD:
-        return JSON_NOTHING;
-    case IN_KEY:
-        if (string_feed(json, byte)) {
-            json->state = BEHIND_KEY;
-            return JSON_MEMBER;
-        }
-        return JSON_NOTHING;
-    case IN_STRING:
-        if (string_feed(json, byte)) {
-            json->state = (uint8_t)behind(json);
-            return JSON_STRING;
-        }
-        return JSON_NOTHING;
-    case IN_SCALAR:
+    if (json->state == IN_SCALAR) {
         if (in_scalar(byte)) {
-            return JSON_NOTHING;
+            return;
         }
         json->state = (uint8_t)behind(json);
-        break;
-    default:
-        break;
     }
     if (!is_blank(byte)) {
         json->state = (uint8_t)token(json, byte);
     }
-    return JSON_NOTHING;
 }
 
-size_t json_skip(const struct json *json, const uint8_t *bytes, size_t length)
+size_t json_feed(struct json *json, const uint8_t *bytes, size_t length, enum json_event *event)
 {
     size_t at = 0;
 
-    if (json->state == DEAD) {
-        return length;
-    }
-    if (json->state != IN_STRING || json->text_length <= sizeof json->text || json->escaped) {
-        return 0;
-    }
-    while (at < length && bytes[at] != '"' && bytes[at] != '\\') {
-        at++;
+    *event = JSON_NOTHING;
+    while (at < length) {
+        bool ended;
+
+        if (json->state == DEAD) {
+            return length;
+        }
+        if (json->state != IN_KEY && json->state != IN_STRING) {
+            plain_feed(json, bytes[at++]);
+            continue;
+        }
+        at += string_feed(json, bytes + at, length - at, &ended);
+        if (ended) {
+            *event = json->state == IN_KEY ? JSON_MEMBER : JSON_STRING;
+            json->state = (uint8_t)(json->state == IN_KEY ? BEHIND_KEY : behind(json));
+            break;
+        }
     }
     return at;
 }

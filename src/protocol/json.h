@@ -1,6 +1,6 @@
 /*
- * JSON seen in passing: one byte in, and what is at hand then out: a member's key, or the end of a string. Nothing is kept
- * but the last key and string, cut where they are longer than their room. What is no JSON is dead from there on.
+ * JSON seen in passing: bytes in, and what is at hand out: a member's key, or a string. Nothing is kept but the last key and
+ * string, cut where they are longer than their room. What is no JSON is dead from there on.
  *
  * Pure and async-signal-safe; zeroed, a scanner stands before a text.
  */
@@ -32,10 +32,8 @@ struct json {
     char text[JSON_TEXT];
 };
 
-enum json_event json_feed(struct json *json, uint8_t byte);
-
-/* How many of these bytes can only be the middle of a string of which no more is kept: they may be left out. */
-size_t json_skip(const struct json *json, const uint8_t *bytes, size_t length);
+/* Takes bytes up to and including the next event, which is *event, or all of them (JSON_NOTHING). How many it took. */
+size_t json_feed(struct json *json, const uint8_t *bytes, size_t length, enum json_event *event);
 
 bool json_key_is(const struct json *json, const char *key);
 

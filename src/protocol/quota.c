@@ -43,10 +43,19 @@ static bool is_quota(const struct json *json)
 
 enum quota_news quota_feed(struct quota *quota, const uint8_t *bytes, size_t length)
 {
-    for (size_t i = 0; i < length && quota->read < QUOTA_MOST; i++, quota->read++) {
-        if (json_feed(&quota->json, bytes[i]) == JSON_STRING && is_quota(&quota->json)) {
+    size_t left = (size_t)(QUOTA_MOST - quota->read);
+
+    length = length < left ? length : left;
+    quota->read = (uint16_t)(quota->read + length);
+    while (length > 0) {
+        enum json_event event;
+        size_t taken = json_feed(&quota->json, bytes, length, &event);
+
+        if (event == JSON_STRING && is_quota(&quota->json)) {
             return QUOTA_OUT;
         }
+        bytes += taken;
+        length -= taken;
     }
     return quota->read < QUOTA_MOST ? QUOTA_MORE : QUOTA_NOT;
 }

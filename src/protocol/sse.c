@@ -42,12 +42,10 @@ static bool is_named(const struct sse *sse, const char *name)
 
 /* ---- data --------------------------------------------------------------------------------------------------------- */
 
-static void data_feed(struct sse *sse, uint8_t byte)
+/* What an event of its JSON means. */
+static void data_event(struct sse *sse, enum json_event event)
 {
-    bool goes_on = sse->done < DONE_LENGTH && byte == (uint8_t)done[sse->done];
-
-    sse->done = goes_on ? (uint8_t)(sse->done + 1) : DONE_LENGTH + 1;
-    switch (json_feed(&sse->json, byte)) {
+    switch (event) {
     case JSON_NOTHING:
         break;
     case JSON_MEMBER:
@@ -65,11 +63,28 @@ static void data_feed(struct sse *sse, uint8_t byte)
     }
 }
 
+static void data_feed(struct sse *sse, const uint8_t *bytes, size_t length)
+{
+    for (size_t i = 0; i < length && sse->done <= DONE_LENGTH; i++) {
+        bool goes_on = sse->done < DONE_LENGTH && bytes[i] == (uint8_t)done[sse->done];
+
+        sse->done = goes_on ? (uint8_t)(sse->done + 1) : DONE_LENGTH + 1;
+    }
+    while (length > 0) {
+        enum json_event event;
+        size_t taken = json_feed(&sse->json, bytes, length, &event);
+
+        data_event(sse, event);
+        bytes += taken;
+        length -= taken;
+    }
+}
+
 /* A line of data begins; those of one event are one text, each on its line. */
 static void data_begin(struct sse *sse)
 {
     if (sse->data) {
-        data_feed(sse, '\n');
+        data_feed(sse, (const uint8_t *)"\n", 1);
     }
     sse->data = true;
 }
@@ -145,11 +160,8 @@ static void byte_feed(struct sse *sse, uint8_t byte)
     case DATA_BEGIN:
         sse->state = DATA;
         if (byte != ' ') {
-            data_feed(sse, byte);
+            data_feed(sse, &byte, 1);
         }
-        break;
-    case DATA:
-        data_feed(sse, byte);
         break;
     case EVENT_BEGIN:
         sse->state = EVENT;
@@ -160,6 +172,7 @@ static void byte_feed(struct sse *sse, uint8_t byte)
     case EVENT:
         keep(sse->name, &sse->name_length, byte);
         break;
+    case DATA: /* all of them at once: rest_feed() */
     case SKIPPED:
         break;
     }
@@ -183,39 +196,47 @@ static bool mark_feed(struct sse *sse, uint8_t byte)
     return false;
 }
 
-/* Bytes up to an end of line that say nothing. */
-static size_t skip(const struct sse *sse, const uint8_t *bytes, size_t length)
+/* The rest of a line of data, or of one that does not matter, as far as it is there. */
+static size_t rest_feed(struct sse *sse, const uint8_t *bytes, size_t length)
 {
-    size_t at = 0;
+    const uint8_t *end;
 
-    if (sse->state == DATA && sse->done > DONE_LENGTH) {
-        length = json_skip(&sse->json, bytes, length);
-    } else if (sse->state != SKIPPED) {
+    if (sse->state != DATA && sse->state != SKIPPED) {
         return 0;
     }
-    while (at < length && bytes[at] != '\n' && bytes[at] != '\r') {
-        at++;
+    end = memchr(bytes, '\n', length);
+    length = end != NULL ? (size_t)(end - bytes) : length;
+    end = memchr(bytes, '\r', length);
+    length = end != NULL ? (size_t)(end - bytes) : length;
+    if (sse->state == DATA) {
+        data_feed(sse, bytes, length);
     }
-    return at;
+    return length;
 }
 
 unsigned sse_feed(struct sse *sse, const uint8_t *bytes, size_t length)
 {
     unsigned news = SSE_NOTHING;
 
-    for (size_t at = 0; at < length && (news & (SSE_DONE | SSE_ERROR)) == 0; at++) {
-        uint8_t byte = bytes[at];
+    for (size_t at = 0; at < length && (news & (SSE_DONE | SSE_ERROR)) == 0;) {
+        size_t many = rest_feed(sse, bytes + at, length - at);
+
+        if (many > 0) {
+            sse->carriage = false;
+            at += many;
+            continue;
+        }
+        uint8_t byte = bytes[at++];
         bool carriage = sse->carriage;
 
         if (mark_feed(sse, byte)) {
             continue;
         }
         sse->carriage = byte == '\r';
-        if (byte == '\n' || byte == '\r') {
-            news |= byte == '\n' && carriage ? SSE_NOTHING : line_end(sse);
-        } else {
+        if (byte != '\n' && byte != '\r') {
             byte_feed(sse, byte);
-            at += skip(sse, bytes + at + 1, length - at - 1);
+        } else if (byte == '\r' || !carriage) {
+            news |= line_end(sse);
         }
     }
     return news;
