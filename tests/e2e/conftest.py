@@ -71,14 +71,14 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture
 def serve(tmp_path, certificate):
-    """serve(addresses): a scripted server, and what stands in front of it: itself over TLS, or nginx that speaks HTTP/2."""
+    """serve(addresses): a scripted server, and what stands in front of it: itself, or nginx that speaks HTTP/2; over TLS or not."""
     closing = []
 
     def make(addresses, http2=False, tls=True, buffering="on"):
         server = secure.Server() if http2 else secure.Server(addresses, certificate.context() if tls else None)
         closing.append(server)
         if http2:
-            closing.append(secure.Http2(tmp_path, certificate, server.port, addresses, buffering))
+            closing.append(secure.Http2(tmp_path, certificate, server.port, addresses, buffering, tls))
         return server, closing[-1]
 
     yield make

@@ -187,7 +187,7 @@ PROXIES = [
 ]
 
 
-# ---- what is not HTTP ---------------------------------------------------------------------------------------------------
+# ---- what is not HTTP/1 -------------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,7 +200,7 @@ class OpaqueClient:
     protocol: object
     good: str  # what it says of a request that went well
     before: int = 1  # requests of its own before those that it was told
-    single: bool = False  # its protocol has no turns: a connection is a call
+    read: bool = False  # HTTP/2 in the clear: what it says of its own is no call
     goodbyes: int = 0  # what it says last, and waits for no answer: a neutral call
     connects: int = 1  # connections that it tries in all where each is refused
     resets: int = 1  # and where each is reset after its first request
@@ -215,7 +215,7 @@ class OpaqueClient:
 
 OPAQUE_CLIENTS = [
     OpaqueClient("redis-cli", ("sh", "redis.sh"), "redis-cli", opaque.redis, "PONG", connects=5, resets=4, first_only=True, timeout=False),
-    OpaqueClient("grpcio", (PYTHON, "python_grpcio.py"), None, opaque.grpc, "OK", before=2, single=True, threads=True, module="grpc"),
+    OpaqueClient("grpcio", (PYTHON, "python_grpcio.py"), None, opaque.grpc, "OK", before=2, read=True, threads=True, module="grpc"),
     OpaqueClient("psql", ("sh", "psql.sh"), "psql", opaque.postgres, "SET", goodbyes=1),
 ]  # fmt: skip
 
@@ -237,7 +237,7 @@ def table():
         note = " (takes one address of a name)" if proxy.first_only else ""
         rows.append((f"{proxy.name}, as a proxy{note}", "yes", "yes", "yes", "not tried"))
     for client in OPAQUE_CLIENTS:
-        rows.append((client.name, "yes", "the first on each" if client.single else "yes", "no", "not tried"))
+        rows.append((client.name, "yes", "yes", "yes" if client.read else "no", "not tried"))
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 

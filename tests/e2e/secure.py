@@ -288,14 +288,14 @@ def noise(seed, size):
 # ---- HTTP/2 -------------------------------------------------------------------------------------------------------------
 
 NGINX = """
-daemon off; worker_processes 1; {user} pid {directory}/nginx.pid; error_log {directory}/error.log;
+daemon off; worker_processes 1; worker_rlimit_nofile 8192; {user} pid {directory}/nginx.pid; error_log {directory}/error.log;
 events {{ worker_connections 4096; }}
 http {{
     log_format told '$host $status $connection $server_protocol'; access_log {directory}/access.log told;
     client_body_temp_path {directory}/body; proxy_temp_path {directory}/proxy; fastcgi_temp_path {directory}/fastcgi;
     uwsgi_temp_path {directory}/uwsgi; scgi_temp_path {directory}/scgi;
     client_max_body_size 0; proxy_request_buffering off; proxy_buffering {buffering}; proxy_max_temp_file_size 0;
-    http2_max_concurrent_streams 2000; keepalive_requests 1000000; keepalive_timeout 300s;
+    http2_max_concurrent_streams 2000; keepalive_requests {requests}; keepalive_timeout 300s;
     ssl_certificate {certificate}; ssl_certificate_key {key};
     upstream behind {{ server 127.0.0.1:{upstream}; keepalive 64; keepalive_requests 1000000; }}
     server {{
@@ -310,23 +310,32 @@ http {{
 
 
 class Http2:
-    """nginx, that speaks HTTP/2 over TLS (HTTP/1 to who wants that) and passes each request on to a plain server."""
+    """nginx, that speaks HTTP/2 over TLS (HTTP/1 to who wants that) or in the clear, and passes each request on to a plain
+    server. requests: after so many it goes away from a connection."""
 
-    def __init__(self, directory, certificate, upstream, addresses=("127.0.0.1",), buffering="on"):
+    def __init__(
+        self, directory, certificate, upstream, addresses=("127.0.0.1",), buffering="on", tls=True, requests=1000000, environment=None
+    ):
         self.directory = directory / "http2"
         self.directory.mkdir()
         # It takes over sockets that listen already, as from an older self (with a master, else it crashes): its port is ours
         # from the beginning. Root's worker stays root: nobody else may look into the directory.
         sockets = Server.listen(addresses)
         self.port = sockets[0].getsockname()[1]
-        listen = " ".join(f"listen {address}:{self.port} ssl http2;" for address in addresses)
+        how = "ssl http2" if tls else "http2"
+        listen = " ".join(f"listen {address}:{self.port} {how};" for address in addresses)
         user = "user root;" if os.geteuid() == 0 else ""
-        words = dict(user=user, directory=self.directory, certificate=certificate.file, key=certificate.key, buffering=buffering)
+        words = dict(user=user, directory=self.directory, certificate=certificate.file, key=certificate.key)
+        words |= dict(buffering=buffering, requests=requests)
         file = self.directory / "nginx.conf"
         file.write_text(NGINX.format(upstream=upstream, listen=listen, **words))
         self.process = subprocess.Popen(
             ["nginx", "-c", file, "-p", self.directory],
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "NGINX": "".join(f"{each.fileno()};" for each in sockets)},
+            env={
+                **(environment or {}),
+                "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                "NGINX": "".join(f"{each.fileno()};" for each in sockets),
+            },
             pass_fds=[each.fileno() for each in sockets],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -37,6 +37,7 @@ CARRIERS = [
     Carrier("HTTP/1, OpenSSL in libcurl", ("sh", "curl.sh", "--http1.1"), needs="curl"),
     Carrier("HTTP/1, GnuTLS on a socket", ("sh", "wget.sh"), needs="wget"),
     Carrier("HTTP/1, GnuTLS in libcurl", (PYTHON, "python_pycurl.py", "1"), module="pycurl"),
+    Carrier("HTTP/2 in the clear", (PYTHON, "python_httpx.py"), module="h2", tls=False, http2=True),
     Carrier("HTTP/2, OpenSSL on a socket", (PYTHON, "python_httpx.py"), module="h2", http2=True),
     Carrier("HTTP/2, OpenSSL in libcurl", ("sh", "curl.sh", "--http2"), needs="curl", http2=True),
     Carrier("HTTP/2, GnuTLS in libcurl", (PYTHON, "python_pycurl.py", "2"), module="pycurl", http2=True),

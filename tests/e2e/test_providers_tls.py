@@ -13,7 +13,7 @@ from secure import DOMAIN, always, every
 
 RETRY_AFTER = 3
 # Whose answers are read behind TLS.
-READ = [client for client in CLIENTS_ASKED if client.curl or not client.http2]
+READ = CLIENTS_ASKED
 
 
 class Provider:
