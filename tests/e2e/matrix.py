@@ -81,10 +81,10 @@ HTTP_CLIENTS = [
 
 # What clients say in their own words, and what it means.
 SAID = [
-    ("reset", r"reset by peer"),
-    ("refused", r"refused|prebreak: |ConnectException|(couldn't|failed to) connect"),
+    ("reset", r"reset by peer|pull function"),
+    ("refused", r"refused|prebreak: |is held-open|ConnectException|(couldn't|failed to) connect"),
     ("timeout", r"time.?out|timed out|too slow|deadline exceeded"),
-    ("reset", r"reset|closed|disconnect|EOF|empty reply|hang up|no bytes|no data|failed to open stream|reached end"),
+    ("reset", r"reset|closed|disconnect|EOF|empty reply|hang up|no bytes|no data|properly terminated|failed to open stream|reached end"),
 ]
 
 
