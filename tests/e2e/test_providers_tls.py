@@ -12,8 +12,6 @@ from harness import Tally, wait_for
 from secure import DOMAIN, always, every
 
 RETRY_AFTER = 3
-# Whose answers are read behind TLS.
-READ = CLIENTS_ASKED
 
 
 class Provider:
@@ -75,7 +73,7 @@ def one(providers, name):
     return [each for each in providers if each.name.endswith(name)]
 
 
-@asked(READ)
+@asked()
 def test_503_fails_and_429s_pause_at_once_when_told_so_else_when_nothing_gets_through(guest, providers, client):
     both = providers(client, pause="429=pause", auto="")
     obeying, waiting = one(both, "pause"), one(both, "auto")
@@ -116,6 +114,8 @@ def test_503_fails_and_429s_pause_at_once_when_told_so_else_when_nothing_gets_th
         each.answers(always(200))
         if guest.preloaded:
             wait_for(lambda: each.phase() != "paused", limit=2 * RETRY_AFTER)
+            # On a machine so slow that its good calls are forgotten by now, those that failed weigh for a moment more
+            wait_for(lambda: each.tally.call() == "200", limit=10)
         assert each.tally.call() == "200"
         each.agrees(neutral=1 if guest.preloaded else 0)
         if guest.preloaded:
@@ -124,7 +124,7 @@ def test_503_fails_and_429s_pause_at_once_when_told_so_else_when_nothing_gets_th
             assert status["failures"]["status"] == status["total"]["failed"] == each.tally["429"]
 
 
-@asked(READ)
+@asked()
 def test_provider_that_sends_every_third_call_away_is_not_paused_by_default(guest, providers, client):
     served = providers(client, acme="")
     for each in served:
@@ -141,7 +141,7 @@ def test_provider_that_sends_every_third_call_away_is_not_paused_by_default(gues
             assert (status["phase"], status["pauses"], status["transitions"]) == ("closed", 0, 0)
 
 
-@asked([each for each in READ if "kept" in each.ways])
+@asked([each for each in CLIENTS_ASKED if "kept" in each.ways])
 def test_kept_connection_is_refused_on_and_opened_again_by_the_first_success(guest, providers, client):
     (acme,) = [each for each in providers(client, acme="") if each.name == "kept-acme"]
     assert acme.tally.calls(20) == ["200"] * 20
@@ -169,7 +169,7 @@ def test_kept_connection_is_refused_on_and_opened_again_by_the_first_success(gue
     acme.agrees()
 
 
-@asked([each for each in READ if each.name in ("requests", "httpx over HTTP/2", "PHP curl")])
+@asked([each for each in CLIENTS_ASKED if each.name in ("requests", "httpx over HTTP/2", "PHP curl")])
 def test_what_the_caller_did_wrong_trips_nothing(guest, providers, client):
     """A content filter's 400, a revoked key's 401, a 404: a thousand on one connection prove that it answers."""
     (acme,) = [each for each in providers(client, acme="") if each.name == "kept-acme"]
