@@ -257,17 +257,43 @@ static void look_at(uint64_t now)
     state_look(acme->state, &who, NULL, NULL);
 }
 
+/* As if the last sign of life of the stream had been so long ago, in the table of calls too. */
+static void age_stream(uint64_t ns)
+{
+    rig_age(fd, ns);
+    struct flow *flow = flow_lock(fd_mark(fd));
+    struct breaker_call *ticket = &flow->call.ticket;
+    ticket->word = inflight_stream(acme->breaker.inflight, ticket->place, ticket->word, process_now() - ns);
+    ck_assert_uint_ne(ticket->word, 0);
+    flow_unlock(flow);
+}
+
+START_TEST(an_event_is_a_sign_of_life)
+{
+    set_up();
+    ask(STREAM CHUNKED EVENT);
+    uint64_t now = process_now();
+    age_stream(5 * SECOND_NS);
+    more(EVENT);
+    look_at(now + 56 * SECOND_NS);
+    look_at(now + 57 * SECOND_NS);
+    rig_counts(acme, 0, 0, 0);
+    more(LAST_CHUNK);
+    rig_counts(acme, 1, 0, 0);
+}
+END_TEST
+
 START_TEST(a_stream_of_comments_alone_has_stalled_while_its_client_hangs)
 {
     set_up();
     ask(STREAM CHUNKED EVENT);
     uint64_t now = process_now();
-    rig_age(fd, 2 * SECOND_NS);
+    age_stream(5 * SECOND_NS);
     more("8\r\n: ping\n\n\r\n");
-    look_at(now + 58 * SECOND_NS);
-    look_at(now + 59 * SECOND_NS);
+    look_at(now + 53 * SECOND_NS);
+    look_at(now + 54 * SECOND_NS);
     rig_counts(acme, 0, 0, 0);
-    look_at(now + 61 * SECOND_NS);
+    look_at(now + 56 * SECOND_NS);
     rig_counts(acme, 0, 1, 0);
     ck_assert_uint_eq(failures(PREBREAK_KIND_STREAM), 1);
     /* And what comes later is not counted a second time */
@@ -416,6 +442,7 @@ int main(void)
         a_stream_until_the_connection_ends_ends_well_unless_its_last_words_say_otherwise,
         who_leaves_a_stream_had_enough_or_waited_too_long_or_nobody_knows,
         a_reset_that_the_client_learnt_of_without_a_read_is_one,
+        an_event_is_a_sign_of_life,
         a_stream_of_comments_alone_has_stalled_while_its_client_hangs,
         a_stream_that_cannot_be_read_hangs_like_any_other_answer,
         a_429_is_what_its_body_says,
