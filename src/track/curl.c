@@ -92,6 +92,8 @@ void curl_freed(CURL *easy, const void *caller)
     if (handle != NULL) {
         curl_multi_abandon(handle, easy);
         curl_handle_remove(easy);
+    } else {
+        curl_multi_strange_goes(easy);
     }
     if (real != NULL) {
         real(easy);

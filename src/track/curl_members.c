@@ -149,6 +149,18 @@ int curl_member_messages(const struct curl_multi *multi)
     return count;
 }
 
+void curl_member_forget_stray(const CURL *easy)
+{
+    for (size_t i = 0; i < CURL_MULTIS; i++) {
+        struct curl_multi *multi = &records[i];
+        const CURLMsg *stray = __atomic_load_n(&keys[i], __ATOMIC_ACQUIRE) != 0 ? multi->stray : NULL;
+
+        if (stray != NULL && stray->easy_handle == easy) {
+            multi->stray = NULL;
+        }
+    }
+}
+
 static void forget_message(struct curl_handle *handle)
 {
     struct curl_multi *multi = handle->member.multi;

@@ -12,18 +12,18 @@
 
 struct curl_multi {
     const struct curl_api *api; /* whose it is */
-    uint16_t first;             /* number of a handle in it: the ring begins anywhere; 0 none */
-    uint16_t unread, unread_last;
-    uint32_t members;   /* handles in the ring, of which */
-    uint32_t calls;     /* are CURL_PART_CALL, */
-    uint32_t waiting;   /* those of them that have not started, */
-    uint32_t below;     /* are CURL_PART_BELOW */
+    uint64_t looked;            /* ns: when all its transfers were looked at */
+    uint64_t heard;             /* ns: when a byte of any of them last moved */
+    CURLMsg *stray;             /* a stranger's message that we took from libcurl; NULL none */
+    uint32_t members;           /* handles in the ring, of which */
+    uint32_t calls;             /* are CURL_PART_CALL, */
+    uint32_t waiting;           /* those of them that have not started, */
+    uint32_t below;             /* are CURL_PART_BELOW */
     uint32_t strangers; /* handles in it that we know nothing of: like those below, and their messages are not ours */
-    bool reads;         /* the program has asked for messages */
     int error;          /* errno of the last connect that failed in it */
-    uint64_t looked;    /* ns: when all its transfers were looked at */
-    uint64_t heard;     /* ns: when a byte of any of them last moved */
-    CURLMsg *stray;     /* a stranger's message that we took from libcurl; NULL none */
+    uint16_t first;     /* number of a handle in it: the ring begins anywhere; 0 none */
+    uint16_t unread, unread_last;
+    bool reads; /* the program has asked for messages */
 };
 
 /* NULL: unknown. */
@@ -44,6 +44,9 @@ void curl_member_started(struct curl_handle *handle);
 
 /* The one after this in the ring of members; NULL is its own only neighbour. With `first` of the multi it begins. */
 struct curl_handle *curl_member_next(const struct curl_handle *handle);
+
+/* A stranger's handle leaves or goes: its message with it. */
+void curl_member_forget_stray(const CURL *easy);
 
 /* Keeps a member's message for the program; the oldest kept message of any, taken out; NULL none. */
 void curl_member_keep(struct curl_handle *handle, CURLMsg *message);

@@ -28,5 +28,7 @@ CURLMcode curl_multi_acted_on_all(CURLM *multi, int *running, const void *caller
 
 /* The easy handle is about to be freed: by that it leaves the multi handle that it stands in, if it does. */
 void curl_multi_abandon(struct curl_handle *handle, CURL *easy);
+/* The same where the handle is unknown: a message of its transfer that we may have taken is not to be told any more. */
+void curl_multi_strange_goes(const CURL *easy);
 
 #endif

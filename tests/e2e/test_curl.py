@@ -246,6 +246,17 @@ def test_outcome_is_read_from_code_and_status(acme, provider, script, words, sai
     assert acme.status("acme")["inflight"] == 0
 
 
+def test_what_goes_over_a_connection_that_was_only_made_is_the_programs_own_affair(acme, provider):
+    said = transfers(acme, f"url={provider.acme}", "connect-only", "perform", "raw")
+
+    assert said == ["0 0 0", "HTTP/1.1 200 Fine"]
+    assert total(acme) == {"ok": 1}
+
+    acme.prebreak("hold", "acme", "open")
+    assert transfers(acme, f"url={provider.acme}", "connect-only", "perform", "raw")[0].startswith("7 0 111 prebreak")
+    assert total(acme) == {"ok": 1, "refused": 1} and provider.report()["connections"] == 1
+
+
 def test_refused_connection_fails_and_a_name_that_does_not_exist_is_neutral(acme, provider):
     provider.listener("refuse")
     acme.settings["PREBREAK_PROVIDERS"] = "acme acme.test nowhere.invalid"

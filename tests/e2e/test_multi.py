@@ -1,8 +1,11 @@
 """libcurl's multi interface: a transfer is a call from its adding to its message, whatever drives it."""
 
+import http.server
 import json
+import pathlib
 import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -215,6 +218,29 @@ def test_transfer_that_is_taken_back_was_given_up_if_its_provider_was_silent_for
     assert acme.status("acme")["inflight"] == 0
 
 
+def test_address_that_nobody_answers_at_has_failed_as_a_connection(acme, provider):
+    provider.listener("blackhole")
+
+    assert multi(acme, "epoll", "timeout=400", provider.acme)[0].startswith("28 0 ")
+
+    assert counts(acme) == {"failed": 1} and failures(acme) == {"connect": 1}
+
+
+def test_connections_may_be_shared_with_easy_transfers_and_each_transfer_is_a_call(acme, provider):
+    assert multi(acme, "epoll", "share", "rounds=2", provider.acme, provider.other) == ["0 200 0"] * 4
+
+    assert counts(acme) == counts(acme, "other") == {"ok": 4}
+    assert provider.requests() == 8 and provider.report()["connections"] < 8
+
+
+def test_transfers_within_a_transfers_callback_are_calls_and_what_libcurl_does_not_take_is_none(acme, provider):
+    done = acme.run(MULTI, "wait", *acme.words, "nested", provider.acme, provider.other)
+
+    # An easy handle that is added in a callback is not taken (CURLM_RECURSIVE_API_CALL)
+    assert sorted(done.stdout.splitlines()) == ["0 0 200 0 ", "1 0 200 0 ", "nested 0 8", "nested 0 8"]
+    assert counts(acme) == counts(acme, "other") == {"ok": 2}
+
+
 def test_answers_in_hand_count_though_their_handles_are_only_freed(acme, provider):
     provider.set("acme.test", status=503)
 
@@ -358,6 +384,19 @@ def test_streams_that_share_a_connection_are_a_call_each(acme, streams):
 
     assert sorted(said) == ["0 200 0"] * 40 + ["0 503 0"] * 10
     assert counts(acme) == {"ok": 40, "failed": 10} and failures(acme) == {"status": 10}
+
+
+def test_a_thousand_streams_through_a_proxy_are_counted_to_the_last(acme, streams, tmp_path):
+    acme.settings["PREBREAK_DEFAULTS"] = "min=10000 trip=0"
+    lines = [f'url = "https://acme.test:{streams}/{"5xx" if i % 5 == 0 else i}"\noutput = /dev/null\n' for i in range(1000)]
+    (tmp_path / "urls").write_text("".join(lines))
+
+    done = acme.run("curl", "-skZ", "--parallel-max", 200, "--http2", "--resolve", f"acme.test:{streams}:127.0.0.1", "-K",
+                    tmp_path / "urls", "-w", "%{http_code} %{http_version}\n")  # fmt: skip
+
+    said = done.stdout.splitlines()
+    assert said.count("200 2") == 800 and said.count("503 2") == 200
+    assert counts(acme) == {"ok": 800, "failed": 200} and failures(acme) == {"status": 200}
 
 
 # ---- real clients ------------------------------------------------------------------------------------------------------------
@@ -521,6 +560,102 @@ def test_php_without_any_reading_of_messages_gets_nothing_from_the_refused(eithe
         assert either.run(*words).stdout == "0 nothing\n200 body\n"
         assert provider.requests() == 3
         assert counts(either) == {"ok": 1, "refused": 1} and counts(either, "other") == {"ok": 2}
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository behind a plain file server, for git's simple way."""
+    git = {"cwd": tmp_path, "check": True, "capture_output": True, "env": {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}}
+    subprocess.run(["git", "init", "-q", "--bare", "served.git"], **git)
+    tree = subprocess.run(["git", "-C", "served.git", "write-tree"], **git).stdout.decode().strip()
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.com"]
+    commit = subprocess.run(["git", "-C", "served.git", *who, "commit-tree", "-m", "x", tree], **git).stdout.decode().strip()
+    subprocess.run(["git", "-C", "served.git", "update-ref", "refs/heads/main", commit], **git)
+    subprocess.run(["git", "-C", "served.git", "update-server-info"], **git)
+    seen = []
+
+    class Files(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *words):
+            super().__init__(*words, directory=tmp_path)
+
+        def log_request(self, *words):
+            seen.append(self.path)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port, commit, seen
+        server.shutdown()
+
+
+def test_git_lists_what_a_healthy_server_has(either, repository):
+    port, commit, seen = repository
+
+    done = either.run("git", "-c", f"http.curloptResolve=acme.test:{port}:127.0.0.1", "ls-remote", f"http://acme.test:{port}/served.git")
+
+    assert f"{commit}\trefs/heads/main" in done.stdout, done.stderr
+    if either.preloaded:
+        assert counts(either) == {"ok": len(seen)}
+
+
+# ---- both flavours -------------------------------------------------------------------------------------------------------------
+
+FLAVOUR = r"""
+#include <curl/curl.h>
+#include <stdio.h>
+static size_t swallow(char *bytes, size_t size, size_t count, void *unused) { return size * count; }
+void fetch(const char *url, const char *address)
+{
+    CURLM *multi = curl_multi_init();
+    CURL *easy = curl_easy_init();
+    struct curl_slist *list = curl_slist_append(NULL, address);
+    int running = 1, left;
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_RESOLVE, list);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, swallow);
+    curl_multi_add_handle(multi, easy);
+    while (running) {
+        curl_multi_perform(multi, &running);
+        curl_multi_wait(multi, NULL, 0, 20, NULL);
+    }
+    printf("%d %s\n", curl_multi_info_read(multi, &left)->data.result, curl_version_info(CURLVERSION_NOW)->ssl_version);
+    curl_multi_remove_handle(multi, easy);
+    curl_easy_cleanup(easy);
+    curl_multi_cleanup(multi);
+}
+"""
+HOST = r"""
+#include <dlfcn.h>
+void fetch(const char *url, const char *address);
+int main(int argc, char **argv)
+{
+    void *plugin = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    void (*other)(const char *, const char *) = dlsym(plugin, "fetch");
+    for (int i = 0; i < 2; i++) {
+        fetch(argv[2], argv[3]);
+        other(argv[2], argv[3]);
+    }
+}
+"""
+
+
+def test_both_flavours_of_libcurl_in_one_process_are_each_asked_for_their_own(acme, provider, tmp_path):
+    if not pathlib.Path("/usr/lib/x86_64-linux-gnu/libcurl-gnutls.so.4").exists():
+        pytest.skip("needs libcurl-gnutls")
+    (tmp_path / "flavour.c").write_text(FLAVOUR)
+    (tmp_path / "host.c").write_text(HOST + FLAVOUR)
+    cc = ["cc", "-w", "-O1"]
+    subprocess.run([*cc, "-shared", "-fPIC", "-o", tmp_path / "plugin.so", tmp_path / "flavour.c", "-l:libcurl-gnutls.so.4"], check=True)
+    subprocess.run([*cc, "-o", tmp_path / "host", tmp_path / "host.c", "-lcurl"], check=True)
+
+    def run():
+        return acme.run(tmp_path / "host", tmp_path / "plugin.so", provider.acme, provider.addresses[0]).stdout.splitlines()
+
+    said = run()
+    assert [line.split("/")[0] for line in said] == ["0 OpenSSL", "0 GnuTLS"] * 2
+    assert counts(acme) == {"ok": 4}
+    acme.prebreak("hold", "acme", "open")
+    assert [line.split("/")[0] for line in run()] == ["7 OpenSSL", "7 GnuTLS"] * 2
+    assert counts(acme) == {"ok": 4, "refused": 4} and provider.requests() == 4
 
 
 # ---- libcurl that is not seen ------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@
  *     remove=MS  takes all back after so long;  cleanup=MS: frees the easy handles instead;  drop=MS: the multi handle
  *     thread     adds in one thread, and drives in another
  *     dup        adds duplicates of the handles, made after these stood in a multi handle
+ *     share      all share their connections, also with an easy transfer to each URL before
+ *     nested     each write callback makes an easy transfer to the same URL, and tries to add another to the multi handle
  *     late       reads messages only when nothing runs any more
  *
  * Says NUMBER CODE STATUS OS_ERRNO and the error buffer of each transfer as its message comes (CODE - without one).
@@ -44,10 +46,11 @@ static int count, running, poller = -1;
 static long timer = -1; /* ms, as libcurl wants it */
 static const char *how;
 static struct curl_slist *addresses;
+static CURLSH *shared;
 
 static struct {
     int rounds, remove, cleanup, drop;
-    bool line, unread, thread, dup, late;
+    bool line, unread, thread, dup, late, share, nested;
 } options = {.rounds = 1, .remove = -1, .cleanup = -1, .drop = -1};
 
 static long now(void)
@@ -60,6 +63,23 @@ static long now(void)
 static size_t swallow(char *bytes, size_t size, size_t number, void *unused)
 {
     (void)bytes, (void)unused;
+    return size * number;
+}
+
+static CURL *another(struct transfer *transfer, curl_write_callback write)
+{
+    CURL *easy = curl_easy_duphandle(transfer->easy);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, write);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+    return easy;
+}
+
+static size_t nest(char *bytes, size_t size, size_t number, void *context)
+{
+    CURL *easy = another(context, swallow);
+    (void)bytes;
+    printf("nested %d %d\n", curl_easy_perform(easy), curl_multi_add_handle(multi, easy));
+    curl_easy_cleanup(easy);
     return size * number;
 }
 
@@ -207,6 +227,11 @@ static void add(struct transfer *transfer)
         curl_easy_cleanup(transfer->easy);
         transfer->easy = copy;
     }
+    if (options.share) {
+        CURL *easy = another(transfer, swallow);
+        curl_easy_perform(easy);
+        curl_easy_cleanup(easy);
+    }
     curl_multi_add_handle(multi, transfer->easy);
     transfer->inside = true;
 }
@@ -284,6 +309,16 @@ static void set(const char *name, long value, const char *text)
         options.thread = true;
     } else if (strcmp(name, "dup") == 0) {
         options.dup = true;
+    } else if (strcmp(name, "share") == 0) {
+        options.share = true;
+        shared = curl_share_init();
+        curl_share_setopt(shared, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT);
+        EACH(CURLOPT_SHARE, shared)
+    } else if (strcmp(name, "nested") == 0) {
+        for (int i = 0; i < count; i++) {
+            curl_easy_setopt(transfers[i].easy, CURLOPT_WRITEFUNCTION, nest);
+            curl_easy_setopt(transfers[i].easy, CURLOPT_WRITEDATA, &transfers[i]);
+        }
     } else if (strcmp(name, "late") == 0) {
         options.late = true;
     } else if (strcmp(name, "host") == 0) {
@@ -339,6 +374,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++) {
         curl_easy_cleanup(transfers[i].easy);
     }
+    curl_share_cleanup(shared);
     curl_slist_free_all(addresses);
     curl_global_cleanup();
     return 0;

@@ -10,6 +10,7 @@
  *     call=PORT  a transfer whose write callback makes a connection of its own to that port
  *     ask        sets a pre-request callback of its own, that says "ask" and the address;  ask=N: and aborts at the Nth time
  *     noask      takes it away
+ *     raw        sends a request by curl_easy_send over what connect-only made, and says the first line of the answer
  *     line       waits for a line on stdin
  */
 /* link with: -lcurl */
@@ -95,6 +96,25 @@ static void perform(curl_write_callback write)
     tell(curl_easy_perform(easy));
 }
 
+static void raw(void)
+{
+    static const char request[] = "GET / HTTP/1.1\r\nHost: raw\r\n\r\n";
+    char answer[4096];
+    size_t length = 0;
+    CURLcode code = curl_easy_send(easy, request, sizeof request - 1, &length);
+
+    while (code == CURLE_OK || code == CURLE_AGAIN) {
+        code = curl_easy_recv(easy, answer, sizeof answer - 1, &length);
+        if (code == CURLE_OK) {
+            answer[length] = '\0';
+            printf("%.*s\n", (int)strcspn(answer, "\r"), answer);
+            return;
+        }
+        usleep(10000);
+    }
+    printf("raw %d\n", code);
+}
+
 static void fresh(void)
 {
     before = easy;
@@ -149,6 +169,8 @@ static void word(const char *name)
 
     if (strcmp(name, "perform") == 0) {
         perform(swallow);
+    } else if (strcmp(name, "raw") == 0) {
+        raw();
     } else if (strcmp(name, "jump") == 0) {
         perform(jump);
     } else if (strcmp(name, "dup") == 0) {

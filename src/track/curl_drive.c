@@ -1,0 +1,186 @@
+#include "track/curl_multi.h"
+
+#include "track/curl_finish.h"
+#include "track/curl_multi_inner.h"
+#include "track/layer.h"
+#include "track/names.h"
+#include "track/process.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+/* ---- looking at them ---------------------------------------------------------------------------------------------- */
+
+#define LOOKS 16              /* at those that may have begun, each time */
+#define EVERY (SECOND_NS / 4) /* at all: well within the second in which a sign of life is to be passed on */
+
+uint64_t curl_multi_progress(const struct curl_handle *handle, CURL *easy)
+{
+    static const CURLINFO sizes[] = {CURLINFO_SIZE_DOWNLOAD_T, CURLINFO_SIZE_UPLOAD_T, CURLINFO_CONNECT_TIME_T,
+                                     CURLINFO_APPCONNECT_TIME_T, CURLINFO_PRETRANSFER_TIME_T};
+    long heads =
+        curl_ask_number(handle, easy, CURLINFO_HEADER_SIZE) + curl_ask_number(handle, easy, CURLINFO_REQUEST_SIZE);
+    uint64_t sum = (uint64_t)heads;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        sum += curl_ask_offset(handle, easy, sizes[i]);
+    }
+    return sum;
+}
+
+/* What a transfer has to show: that it is queued no longer, and that something of it moved. */
+static void look_at(struct curl_handle *handle)
+{
+    struct curl_member *member = &handle->member;
+    CURL *easy = curl_handle_easy(handle);
+
+    if (member->part != CURL_PART_CALL) {
+        return;
+    }
+    if (!member->started) {
+        uint64_t lookup = curl_ask_offset(handle, easy, CURLINFO_NAMELOOKUP_TIME_T);
+
+        if (lookup == 0 || lookup == member->lookup) {
+            return;
+        }
+        curl_member_started(handle);
+        call_wake(&handle->call);
+    }
+    uint64_t progress = curl_multi_progress(handle, easy);
+
+    if (progress != member->progress) {
+        member->progress = progress;
+        member->moved = member->multi->heard; /* or before that */
+        call_heard(&handle->call);
+    }
+}
+
+/* At all of them now and then; at those that have not started at every turn, some at a time. */
+static void look(struct curl_multi *multi, bool heard)
+{
+    uint64_t now = process_now();
+    bool all = now - multi->looked >= EVERY;
+
+    multi->heard = heard ? now : multi->heard;
+    uint32_t count = all ? multi->members : multi->waiting == 0 ? 0 : LOOKS;
+
+    for (uint32_t i = 0; i < count && i < multi->members; i++) {
+        struct curl_handle *one = curl_handle_at(multi->first);
+
+        if (all || !one->member.started) {
+            look_at(one);
+        }
+        multi->first = one->member.next;
+    }
+    if (all) {
+        multi->looked = now;
+        if (!multi->reads) {
+            curl_multi_take_messages(multi); /* nobody else will, and what has ended must not look as if it hung */
+        }
+        process_tick();
+    }
+}
+
+/* ---- driving ------------------------------------------------------------------------------------------------------ */
+
+static bool goes_to(const struct curl_target *target, const struct address *address)
+{
+    struct in_addr in4;
+    const uint8_t *bytes = address->bytes;
+
+    if (inet_pton(AF_INET, target->host, &in4) == 1) {
+        return memcmp(bytes + 12, &in4, sizeof in4) == 0;
+    }
+    return names_has(address, target->host);
+}
+
+/*
+ * Is this connect a call's, or that of a transfer which is left to the hooks below? Where there are both the names of the
+ * address tell; what they do not tell (a proxy, an address that the program gave) is taken for a call's, so that none is
+ * ever counted twice.
+ */
+static int decide(struct layer *layer, const struct address *address)
+{
+    const struct curl_multi *multi = layer->context;
+    bool below = false;
+
+    if (multi->calls == 0) {
+        return LAYER_BELOW;
+    }
+    if (multi->below + multi->strangers == 0) {
+        return 0;
+    }
+    if (address == NULL) {
+        return LAYER_BELOW;
+    }
+    const struct curl_handle *one = curl_handle_at(multi->first);
+
+    for (uint32_t i = 0; i < multi->members; i++, one = curl_member_next(one)) {
+        bool meant = one->pending.port == address->port && goes_to(&one->pending, address);
+
+        if (meant && one->member.part == CURL_PART_CALL) {
+            return 0;
+        }
+        below = below || (meant && one->member.part == CURL_PART_BELOW);
+    }
+    return below ? LAYER_BELOW : 0;
+}
+
+/* True: to be followed by leave(). */
+static bool enter(struct curl_multi *multi, const void *frame)
+{
+    if (multi == NULL || !layer_enter(NULL, frame, &multi->api->range)) {
+        return false;
+    }
+    layer_defer(decide, multi);
+    return true;
+}
+
+static void leave(struct curl_multi *multi, const void *frame)
+{
+    int saved = errno;
+    struct layer_news news = layer_leave(frame);
+
+    multi->error = news.error != 0 ? news.error : multi->error;
+    look(multi, news.heard);
+    errno = saved;
+}
+
+/* One driving call. `call` is that of the real function, or what stands for its failure. */
+#define DRIVE(function, call)                                                                                          \
+    const struct curl_api *own = curl_api_at(caller);                                                                  \
+    struct curl_multi *record = curl_multi_known(own, multi);                                                          \
+    __typeof__(curl_##function) *real = CURL_REAL(function, curl_multi_api(own, record), caller);                      \
+                                                                                                                       \
+    if (real == NULL) {                                                                                                \
+        return CURLM_INTERNAL_ERROR;                                                                                   \
+    }                                                                                                                  \
+    bool entered = enter(record, frame);                                                                               \
+    CURLMcode code = call;                                                                                             \
+                                                                                                                       \
+    if (entered) {                                                                                                     \
+        leave(record, frame);                                                                                          \
+    }                                                                                                                  \
+    return code
+
+CURLMcode curl_multi_performed(CURLM *multi, int *running, const void *caller, const void *frame)
+{
+    DRIVE(multi_perform, real(multi, running));
+}
+
+CURLMcode curl_multi_acted(CURLM *multi, curl_socket_t socket, int events, int *running, const void *caller,
+                           const void *frame)
+{
+    DRIVE(multi_socket_action, real(multi, socket, events, running));
+}
+
+CURLMcode curl_multi_acted_on(CURLM *multi, curl_socket_t socket, int *running, const void *caller, const void *frame)
+{
+    DRIVE(multi_socket, real(multi, socket, running));
+}
+
+CURLMcode curl_multi_acted_on_all(CURLM *multi, int *running, const void *caller, const void *frame)
+{
+    DRIVE(multi_socket_all, real(multi, running));
+}
