@@ -108,6 +108,7 @@ struct flow *flow_new(uint64_t *mark)
     __atomic_store_n(&flow->missed, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&flow->abandoned, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&flow->look, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&flow->look_plain, false, __ATOMIC_RELAXED);
     memset(&flow->holders, 0, sizeof *flow - offsetof(struct flow, holders));
     flow->number = number;
     flow->holders = 1;
@@ -126,8 +127,9 @@ static bool has_told_all(const struct flow *flow)
 void flow_note_look(struct flow *flow)
 {
     bool refused = flow->stage == FLOW_DOOMED || flow->stage == FLOW_CONDEMNED;
-    bool look = refused || (!flow->plain && exchange_wants_request(&flow->exchange));
-    __atomic_store_n(&flow->look, look, __ATOMIC_RELAXED);
+    bool wants = !refused && exchange_wants_request(&flow->exchange);
+    __atomic_store_n(&flow->look, refused || (wants && !flow->plain), __ATOMIC_RELAXED);
+    __atomic_store_n(&flow->look_plain, wants && flow->plain, __ATOMIC_RELAXED);
 }
 
 void flow_leave(struct flow *flow, int fd, uint64_t mark)

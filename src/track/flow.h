@@ -37,6 +37,7 @@ struct flow {
     uint32_t missed;     /* something went by unseen */
     uint32_t generation; /* of its use: what a mark must say */
     bool look;           /* what is written next has to be looked at first */
+    bool look_plain;     /* what a TLS library is given next has to be (plain.h) */
     uint32_t abandoned;  /* descriptors that let go while it was busy */
     uint32_t next;       /* of the list of unused ones */
     uint32_t holders;    /* descriptors that point to it; it and all below is empty when a flow begins */

@@ -5,6 +5,7 @@
 #include "real/real.h"
 #include "track/feed.h"
 #include "track/flow.h"
+#include "track/streams.h"
 #include <errno.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ void plain_shaken(uint64_t mark, bool taken)
         return;
     }
     if (flow->early && !taken) {
+        streams_lost(flow);
         exchange_begin(&flow->exchange); /* the client says it again */
     }
     flow->early = false;
@@ -95,6 +97,10 @@ static struct iovec vector_of(const void *bytes, size_t length)
 
 void plain_ask(uint64_t mark, const void *bytes, size_t length)
 {
+    const struct flow *seen = flow_of(mark);
+    if (seen == NULL || !__atomic_load_n(&seen->look_plain, __ATOMIC_RELAXED)) {
+        return;
+    }
     struct flow *flow = lock_open(mark);
     if (flow == NULL) {
         return;
