@@ -60,8 +60,9 @@ bool tls_hello_feed(struct tls_hello *hello, const uint8_t *bytes, size_t length
  * Records of one connection, both directions from the first byte on: what is a request turn, what is an answer, what is
  * housekeeping. Only application data (0x17) counts; server records before the client's first 0x17 are its handshake.
  * In TLS 1.3 the client's first 0x17 (its Finished) is skipped, and the server's leading run of equal-length ones after
- * it may be session tickets: one may be an answer as well, two of a length are tickets. Alerts and the client's key
- * updates are 0x17 there too, told by their lengths.
+ * it may be session tickets: one may be an answer as well, two of a length are tickets, and so is one that is as long as
+ * this server's are known to be (who resumes a session is given but one). Alerts and the client's key updates are 0x17
+ * there too, told by their lengths.
  */
 enum tls_sight {
     TLS_NOTHING = 0,
@@ -83,10 +84,13 @@ struct tls_direction {
 };
 
 struct tls_records {
-    bool tls13;     /* the server chose TLS 1.3 */
-    bool alpn_seen; /* the server named a protocol in the clear (TLS 1.2) */
-    bool h2_chosen; /* and it is h2 */
-    bool strange;   /* not TLS */
+    bool tls13;      /* the server chose TLS 1.3 */
+    bool alpn_seen;  /* the server named a protocol in the clear (TLS 1.2) */
+    bool h2_chosen;  /* and it is h2 */
+    bool strange;    /* not TLS */
+    bool ticketed;   /* the server's leading run was of tickets, for sure */
+    uint16_t known;  /* the caller's: how long this server's tickets are known to be; 0: unknown */
+    uint16_t ticket; /* how long the records of that run are */
     /* the parser's own */
     bool client_data;  /* the client's first 0x17 was seen */
     bool early;        /* it came before the server said a word: early data, the server's part cannot be told apart */
@@ -98,7 +102,6 @@ struct tls_records {
     bool finished;     /* so was its Finished, of TLS 1.3 */
     uint8_t front;     /* its 0x17 records before that */
     uint8_t run;       /* records in it */
-    uint16_t ticket;   /* their length */
     struct tls_direction client, server;
     struct tls_walk walk; /* of the ServerHello */
 };

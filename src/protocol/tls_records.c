@@ -80,7 +80,8 @@ static unsigned ticket_or_answer(struct tls_records *records, uint16_t length)
         records->run++;
         records->ticket = length;
         records->run_after = records->requested;
-        return records->run > 1 && !records->run_mixed ? TLS_TICKETS : TLS_MAYBE;
+        records->ticketed = !records->run_mixed && (records->run > 1 || length == records->known);
+        return records->ticketed ? TLS_TICKETS : TLS_MAYBE;
     }
     records->run_over = true;
     return TLS_ANSWER;

@@ -62,17 +62,22 @@ bool flow_decided(const struct flow *flow)
            call_status_decides(&flow->call, exchange_answer(&flow->exchange)->status);
 }
 
-/* Of the first answer on a connection: does the server speak first there? */
-static void note_greeting(const struct flow *flow)
+/* The first answer on a connection shows how its server goes about things, which helps to understand the next one. */
+static void learn(const struct flow *flow)
 {
+    struct provider *provider = flow->provider;
     uint16_t port = flow->address.port;
-    if (flow->exchange.completed != 1 || flow->provider == NULL) {
+    if (flow->exchange.completed != 1 || provider == NULL) {
         return;
     }
+    uint16_t tickets = exchange_tickets(&flow->exchange);
+    if (tickets != 0) {
+        __atomic_store_n(&provider->tickets, tickets, __ATOMIC_RELAXED);
+    }
     if (flow->exchange.server_first && flow->exchange.protocol == EXCHANGE_OPAQUE) {
-        __atomic_store_n(&flow->provider->greets, port, __ATOMIC_RELAXED);
-    } else if (__atomic_load_n(&flow->provider->greets, __ATOMIC_RELAXED) == port) {
-        __atomic_store_n(&flow->provider->greets, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&provider->greets, port, __ATOMIC_RELAXED);
+    } else if (__atomic_load_n(&provider->greets, __ATOMIC_RELAXED) == port) {
+        __atomic_store_n(&provider->greets, 0, __ATOMIC_RELAXED);
     }
 }
 
@@ -88,7 +93,7 @@ void flow_answer(struct flow *flow, unsigned news)
     body_told(flow, news);
     if ((news & EXCHANGE_ANSWERED) != 0) {
         flow->receiving = false;
-        note_greeting(flow);
+        learn(flow);
         flow_answered(flow);
         after(flow, news);
     }

@@ -57,6 +57,7 @@ struct exchange {
     bool late;          /* what is fed was let through before the answer came: it begins no turn */
     bool duplex;        /* the server was seen to speak unasked: its silence says nothing */
     uint8_t doubt;      /* turns for which an answer to something else may be outstanding */
+    uint16_t ticket;    /* TLS: how long the server's session tickets are known to be; 0: unknown. The owner's to set */
     uint16_t written;   /* bytes of the turn under way, saturated */
     union {
         struct {
@@ -128,6 +129,9 @@ void exchange_name(const struct exchange *exchange, struct exchange_name *name);
 
 /* The client's random of a ClientHello that was read whole; NULL: there was none. */
 const uint8_t *exchange_random(const struct exchange *exchange);
+
+/* How long the session tickets were that this server has sent; 0: none was seen for sure. */
+uint16_t exchange_tickets(const struct exchange *exchange);
 
 /* With EXCHANGE_STATUS and later: the answer's facts; NULL if it is not HTTP in the clear. */
 const struct http1_facts *exchange_answer(const struct exchange *exchange);

@@ -103,6 +103,7 @@ static unsigned maybe(struct exchange *exchange, unsigned sights)
 unsigned exchange_tls_received(struct exchange *exchange, const uint8_t *bytes, size_t length)
 {
     struct tls_records *records = &exchange->tls.records;
+    records->known = exchange->ticket;
     unsigned sights = tls_records_feed(records, false, bytes, length);
     if ((sights & TLS_STRANGE) != 0) {
         strange(exchange);
@@ -116,6 +117,12 @@ unsigned exchange_tls_received(struct exchange *exchange, const uint8_t *bytes, 
     bool counts = (sights & TLS_ANSWER) != 0 ||
                   ((sights & (TLS_MAYBE | TLS_TICKETS)) != 0 && tls_h2(&exchange->tls.hello, records) == TLS_H2_YES);
     return counts ? answered(exchange) : news | maybe(exchange, sights);
+}
+
+uint16_t exchange_tickets(const struct exchange *exchange)
+{
+    const struct tls_records *records = &exchange->tls.records;
+    return exchange->protocol == EXCHANGE_TLS && records->ticketed ? records->ticket : 0;
 }
 
 unsigned exchange_tls_went_on(struct exchange *exchange)

@@ -12,9 +12,18 @@
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
 
+/* What earlier connections to this provider have shown. */
+static void remember(struct flow *flow)
+{
+    if (flow->provider != NULL) {
+        flow->exchange.ticket = __atomic_load_n(&flow->provider->tickets, __ATOMIC_RELAXED);
+    }
+}
+
 static void request_begins(struct flow *flow)
 {
     flow->began = process_now();
+    remember(flow);
     if (flow->began - flow->moved >= SECOND_NS) {
         flow->exchange.doubt = 0; /* nothing has moved, nothing is outstanding */
     }
@@ -84,6 +93,7 @@ bool feed_move(struct flow *flow, struct provider *provider, bool late)
     call_neutral(&flow->call);
     flow->undecided = false;
     flow->provider = provider;
+    remember(flow);
     return admit(flow, late);
 }
 

@@ -17,8 +17,10 @@ struct provider {
     struct state *state;
     uint64_t identity; /* of its slot, when it was found */
     int slot;
-    uint64_t told;   /* the breaker's state word at the last refusal that was told as an event */
-    uint16_t greets; /* its port where the server speaks first, as far as this process knows; 0: none. Atomic */
+    uint64_t told; /* the breaker's state word at the last refusal that was told as an event */
+    /* As far as this process knows, 0: not at all. Atomic. */
+    uint16_t greets;  /* its port where the server speaks first */
+    uint16_t tickets; /* how long its TLS session tickets are */
     char name[PREBREAK_NAME];
 };
 

@@ -174,6 +174,27 @@ START_TEST(alerts_key_updates_and_tickets_are_neither_requests_nor_answers)
 }
 END_TEST
 
+START_TEST(one_connection_shows_how_long_tickets_are_and_another_is_told)
+{
+    given(_i);
+    client_hello(false);
+    shake_hands(true);
+    client_data(100);
+    server_data(250);
+    ck_assert_uint_eq(exchange_tickets(&exchange), 0);
+    server_data(250);
+    ck_assert_uint_eq(exchange_tickets(&exchange), 250);
+    given(_i);
+    exchange.ticket = 250;
+    client_hello(false);
+    shake_hands(true);
+    client_data(100);
+    ck_assert_uint_eq(server_data(250), EXCHANGE_NOTHING); /* who resumes a session is given one */
+    ck_assert(exchange_owed(&exchange));
+    ck_assert_uint_eq(server_data(301), ANSWERED);
+}
+END_TEST
+
 START_TEST(connection_that_asked_for_nothing_after_the_handshake_waits_for_nothing)
 {
     for (int tls13 = 0; tls13 < 2; tls13++) {
@@ -350,6 +371,7 @@ int main(void)
     const TTest *const tests[] = {
         handshake_and_first_answer_are_one_call_and_later_turns_are_calls,
         alerts_key_updates_and_tickets_are_neither_requests_nor_answers,
+        one_connection_shows_how_long_tickets_are_and_another_is_told,
         connection_that_asked_for_nothing_after_the_handshake_waits_for_nothing,
         what_may_have_been_an_answer_was_one_if_the_client_goes_on,
         server_that_speaks_first_within_tls_ends_the_first_call,

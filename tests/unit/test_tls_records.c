@@ -154,6 +154,24 @@ START_TEST(answers_of_one_length_are_not_taken_for_tickets_when_the_client_goes_
 }
 END_TEST
 
+START_TEST(one_record_as_long_as_tickets_are_known_to_be_is_a_ticket)
+{
+    struct tls_records records;
+
+    shake_hands(&records, true);
+    records.known = 250;
+    feed_record(&records, true, 23, 100);
+    ck_assert_uint_eq(feed_record(&records, false, 23, 250), TLS_TICKETS);
+    ck_assert_uint_eq(feed_record(&records, false, 23, 251), TLS_ANSWER);
+
+    shake_hands(&records, true);
+    records.known = 251;
+    feed_record(&records, true, 23, 100);
+    ck_assert_uint_eq(feed_record(&records, false, 23, 250), TLS_MAYBE);
+    ck_assert(!records.ticketed);
+}
+END_TEST
+
 START_TEST(client_that_changes_its_keys_asks_for_nothing)
 {
     struct tls_records records;
@@ -349,6 +367,7 @@ int main(void)
         two_of_a_length_are_tickets_one_may_be_an_answer_and_what_differs_is,
         run_does_not_last_for_ever,
         answers_of_one_length_are_not_taken_for_tickets_when_the_client_goes_on_between,
+        one_record_as_long_as_tickets_are_known_to_be_is_a_ticket,
         client_that_changes_its_keys_asks_for_nothing,
         middle_of_a_record_is_passed_over_and_its_end_is_not,
         record_too_short_or_too_long_for_a_ticket_answers,
