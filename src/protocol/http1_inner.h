@@ -67,7 +67,7 @@ enum http1_field {
     HTTP1_FIELD_TYPE,
     HTTP1_FIELD_CODING, /* Content-Encoding */
     HTTP1_FIELD_RETRY,  /* one of those that say when to come again */
-    HTTP1_FIELD_NONE /* no line of this head was read yet */
+    HTTP1_FIELD_NONE    /* no line of this head was read yet */
 };
 
 /* A method longer than this is none. The longest registered one has 17 letters. */

@@ -145,11 +145,12 @@ static unsigned line_end(struct sse *sse)
 /* Not an end of line. */
 static void byte_feed(struct sse *sse, uint8_t byte)
 {
-    switch ((enum state)sse->state) {
-    case LINE:
+    if (sse->state == LINE) {
         sse->word_length = 0;
         sse->state = FIELD;
-        /* fallthrough */
+    }
+    switch ((enum state)sse->state) {
+    case LINE:
     case FIELD:
         if (byte == ':') {
             sse->state = (uint8_t)field_state(sse); /* a comment's name is empty */
