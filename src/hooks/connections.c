@@ -29,15 +29,26 @@ HOOK int accept4(int fd, struct sockaddr *restrict addr, socklen_t *restrict len
     return descriptor_came(real_accept4(fd, addr, len, flags));
 }
 
-HOOK int getsockopt(int fd, int level, int name, void *restrict value, socklen_t *restrict len)
+static int option_read(int fd, int level, int name, const void *value, const socklen_t *len, int result)
 {
-    int result = real_getsockopt(fd, level, name, value, len);
     uint64_t mark = fd_mark(fd);
     if (mark != 0 && result == 0 && level == SOL_SOCKET && name == SO_ERROR && *len >= sizeof(int)) {
         connect_error_read(fd, mark, *(const int *)value);
     }
     return result;
 }
+
+HOOK int getsockopt(int fd, int level, int name, void *restrict value, socklen_t *restrict len)
+{
+    return option_read(fd, level, name, value, len, real_getsockopt(fd, level, name, value, len));
+}
+
+#if REAL_TIME64
+HOOK int __getsockopt64(int fd, int level, int name, void *value, socklen_t *len)
+{
+    return option_read(fd, level, name, value, len, real___getsockopt64(fd, level, name, value, len));
+}
+#endif
 
 HOOK int shutdown(int fd, int how)
 {

@@ -52,6 +52,17 @@ HOOK int fcntl64(int fd, int command, ...)
     return controlled(fd, command, real_fcntl64(fd, command, rest));
 }
 
+#if REAL_TIME64
+HOOK int __fcntl_time64(int fd, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    void *rest = va_arg(list, void *);
+    va_end(list);
+    return controlled(fd, command, real___fcntl_time64(fd, command, rest));
+}
+#endif
+
 HOOK int close_range(unsigned first, unsigned last, int flags)
 {
     descriptors_closing(first, last, (unsigned)flags);

@@ -110,3 +110,23 @@ HOOK ssize_t preadv64v2(int fd, const struct iovec *iov, int count, off64_t offs
 }
 
 extern __typeof__(read) __read HOOK_ALIAS(read);
+
+#if REAL_TIME64
+HOOK ssize_t __recvmsg64(int fd, struct msghdr *msg, int flags)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return descriptors_received(msg, real___recvmsg64(fd, msg, flags));
+    }
+    return traffic_received_message(fd, mark, msg, flags, real___recvmsg64(fd, msg, flags));
+}
+
+HOOK int __recvmmsg64(int fd, struct mmsghdr *msgs, unsigned count, int flags, void *timeout)
+{
+    uint64_t mark = fd_mark(fd);
+    if (mark == 0) {
+        return descriptors_received_messages(msgs, real___recvmmsg64(fd, msgs, count, flags, timeout));
+    }
+    return traffic_received_messages(fd, mark, msgs, flags, real___recvmmsg64(fd, msgs, count, flags, timeout));
+}
+#endif

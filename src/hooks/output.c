@@ -207,3 +207,8 @@ HOOK int __dprintf_chk(int fd, int flag, const char *format, ...)
 
 extern __typeof__(send) __send HOOK_ALIAS(send);
 extern __typeof__(write) __write HOOK_ALIAS(write);
+
+#if REAL_TIME64
+extern __typeof__(sendmsg) __sendmsg64 HOOK_ALIAS(sendmsg);
+extern __typeof__(sendmmsg) __sendmmsg64 HOOK_ALIAS(sendmmsg);
+#endif

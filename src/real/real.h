@@ -36,6 +36,15 @@ ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t room, int flags, st
 int __dprintf_chk(int fd, int flag, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int __vdprintf_chk(int fd, int flag, const char *format, va_list list) __attribute__((format(printf, 3, 0)));
 
+/* Where time_t once had 32 bits, programs that are built for 64 call these; no header declares them for others. */
+#define REAL_TIME64 (__TIMESIZE == 32)
+#if REAL_TIME64
+int __getsockopt64(int fd, int level, int name, void *value, socklen_t *len);
+int __fcntl_time64(int fd, int command, ...);
+ssize_t __recvmsg64(int fd, struct msghdr *msg, int flags);
+int __recvmmsg64(int fd, struct mmsghdr *msgs, unsigned count, int flags, void *timeout);
+#endif
+
 /*
  * What runs as the process starts or ends, and hardly ever besides. The linker lays such functions side by side: of our
  * code, a process that never calls anybody has a corner resident, and not all of it.

@@ -74,6 +74,14 @@ FIXED(FILE *, freopen, (const char *path, const char *mode, FILE *stream), (path
 FIXED(FILE *, freopen64, (const char *path, const char *mode, FILE *stream), (path, mode, stream))
 FIXED(FILE *, fdopen, (int fd, const char *mode), (fd, mode))
 
+#if REAL_TIME64
+FIXED(int, __getsockopt64, (int fd, int level, int name, void *value, socklen_t *len), (fd, level, name, value, len))
+VARIADIC(int, __fcntl_time64, (int fd, int command, ...), command, void *, (fd, command, rest))
+FIXED(ssize_t, __recvmsg64, (int fd, struct msghdr *msg, int flags), (fd, msg, flags))
+FIXED(int, __recvmmsg64, (int fd, struct mmsghdr *msgs, unsigned count, int flags, void *timeout),
+      (fd, msgs, count, flags, timeout))
+#endif
+
 /* ---- names -------------------------------------------------------------------------------------------------------- */
 
 FIXED(int, getaddrinfo, (const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result),

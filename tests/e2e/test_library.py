@@ -3,6 +3,7 @@
 import re
 import socket
 import subprocess
+import sys
 
 import pytest
 
@@ -24,6 +25,8 @@ def test_library_exports_exactly_its_hooks_and_no_variable():
     text = (ROOT / "src/hooks/exports.map").read_text()
     wanted = re.search(r"global:(.*?)local:", re.sub(r"/\*.*?\*/", "", text, flags=re.S), re.S).group(1)
     hooks = {name.strip() for name in wanted.split(";") if name.strip()}
+    if sys.maxsize > 2**32:
+        hooks -= {name for name in hooks if re.fullmatch(r"__\w+64", name)}  # of 32-bit machines
     assert set(exports()) == hooks
     assert set(exports().values()) <= {"T", "W"}, "functions only"
 
