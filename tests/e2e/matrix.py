@@ -27,6 +27,7 @@ class Client:
     connects: int = 1  # how often it tries, by itself, a connection that was refused
     first_only: bool = False  # of a name's addresses it tries but the first
     secure: str = "request"  # what is seen over TLS: each request with its status, or without (`turn`); None: no TLS
+    http2: str = None  # and over HTTP/2: each request with its status, or each `connection`; None: it was not asked for any
 
     def missing(self):
         """Why it cannot be run here, or None."""
@@ -60,22 +61,22 @@ def node_is_old():
 OLD_NODE = node_is_old()
 
 HTTP_CLIENTS = [
-    Client("curl", ("sh", "curl.sh"), needs="curl"),
+    Client("curl", ("sh", "curl.sh"), needs="curl", http2="request"),
     Client("wget", ("sh", "wget.sh"), needs="wget"),
-    Client("git", ("sh", "git.sh"), needs="git", keeps=False),
+    Client("git", ("sh", "git.sh"), needs="git", keeps=False, http2="request"),
     Client("Python http.client", (PYTHON, "http_client.py")),
     Client("Python requests", (PYTHON, "python_requests.py"), module="requests"),
-    Client("Python httpx", (PYTHON, "python_httpx.py"), module="httpx"),
+    Client("Python httpx", (PYTHON, "python_httpx.py"), module="httpx", http2="request"),
     Client("Python aiohttp", (PYTHON, "python_aiohttp.py"), module="aiohttp"),
-    Client("pycurl", (PYTHON, "python_pycurl.py"), module="pycurl"),
+    Client("pycurl", (PYTHON, "python_pycurl.py"), module="pycurl", http2="request"),
     Client("Perl LWP", ("perl", "lwp.pl")),
     Client("Ruby net/http", ("ruby", "net_http.rb")),
     Client("PHP streams", ("php", "streams.php"), keeps=False),
-    Client("PHP curl", ("php", "curl.php")),
+    Client("PHP curl", ("php", "curl.php"), http2="request"),
     Client("Node http", ("node", "http.js"), secure="turn", first_only=OLD_NODE),
     Client("Node fetch", ("node", "fetch.js"), secure="turn", first_only=OLD_NODE),
     Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), secure="turn", sends=2, first_only=True),
-    Client("Java HttpClient", ("javac", "HttpClient.java"), secure="turn", sends=2, connects=2, first_only=True),
+    Client("Java HttpClient", ("javac", "HttpClient.java"), secure="turn", sends=2, connects=2, first_only=True, http2="connection"),
     Client("Rust std", ("rustc", "std.rs"), secure=None),
 ]
 
@@ -222,22 +223,22 @@ OPAQUE_CLIENTS = [
 
 # ---- the matrix as the README has it: rows that the tests hold true -----------------------------------------------------
 
-SECURE = {"request": "requests, status", "turn": "requests", None: "-"}
+SEEN = {"request": "requests, status", "turn": "requests", "connection": "connections", None: "-"}
 
 
 def table():
-    rows = [("client", "connections", "requests", "status", "over TLS")]
+    rows = [("client", "connections", "requests", "status", "over TLS", "over HTTP/2")]
     for client in HTTP_CLIENTS:
         # The same table on every machine, whichever Node it has
         one_address = "before version 20 tries" if client.name.startswith("Node ") else "tries" if client.first_only else None
         note = f" ({one_address} one address of a name)" if one_address else ""
         note = note or ("" if client.keeps else " (a connection each)")
-        rows.append((client.name + note, "yes", "yes", "yes", SECURE[client.secure]))
+        rows.append((client.name + note, "yes", "yes", "yes", SEEN[client.secure], SEEN[client.http2]))
     for proxy in PROXIES:
         note = " (takes one address of a name)" if proxy.first_only else ""
-        rows.append((f"{proxy.name}, as a proxy{note}", "yes", "yes", "yes", "not tried"))
+        rows.append((f"{proxy.name}, as a proxy{note}", "yes", "yes", "yes", "not tried", "-"))
     for client in OPAQUE_CLIENTS:
-        rows.append((client.name, "yes", "yes", "yes" if client.read else "no", "not tried"))
+        rows.append((client.name, "yes", "yes", "yes" if client.read else "no", "not tried", "requests, status" if client.read else "-"))
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 

@@ -13,14 +13,17 @@ SECURE_CLIENTS = [client for client in HTTP_CLIENTS if client.secure]
 def requests(guest, serve, certificate, compiled):  # noqa: F811
     """What the client says of `count` requests to a provider with this script, and the provider."""
 
-    def make(client, count, script):
+    def make(client, count, script, http2=False):
         command = compiled(client)
-        provider, _ = serve(["127.0.0.1"])
+        provider, front = serve(["127.0.0.1"], http2)
         provider.script["*"] = script
         guest.names = {"acme.test": ["127.0.0.1"]}
         guest.settings["PREBREAK_PROVIDERS"] = RULE
-        url = f"https://acme.test:{provider.port}/"
-        done = guest.run(*command, url, count, 5, timeout=30, ADDRESSES="127.0.0.1", **certificate.trusting)
+        url = f"https://acme.test:{front.port}/"
+        variables = {"ADDRESSES": "127.0.0.1", "HTTP2": "1" if http2 else None, **certificate.trusting}
+        done = guest.run(*command, url, count, 10, timeout=60, **variables)
+        if http2:
+            assert {protocol for *_, protocol in front.log()} == {"HTTP/2.0"}
         return [said(line) for line in done.stdout.splitlines()], provider
 
     return make
@@ -34,6 +37,21 @@ def test_client_server_and_status_agree_over_tls(guest, requests, client, status
     if client.name != "git" or status != 200:  # git looks for more in a good answer
         assert told == [str(status)] * 3
     if client.secure == "request" and status == 503:
+        counted(guest, 3, "failed", "status")
+    else:
+        counted(guest, 3, "ok", None)
+
+
+@pytest.mark.parametrize("status", [200, 503])
+@clients([client for client in SECURE_CLIENTS if client.http2])
+def test_client_server_and_status_agree_over_http2(guest, requests, client, status):
+    told, provider = requests(client, 3, always(status), http2=True)
+    assert provider.statuses() == {status: 3}
+    if client.name != "git" or status != 200:
+        assert told == [str(status)] * 3
+    if client.http2 == "connection":
+        counted(guest, 1, "ok", None)
+    elif status == 503:
         counted(guest, 3, "failed", "status")
     else:
         counted(guest, 3, "ok", None)

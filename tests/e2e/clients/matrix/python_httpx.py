@@ -1,7 +1,7 @@
-import httpx, sys
+import httpx, os, sys
 
 url, count, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-with httpx.Client(timeout=seconds) as client:
+with httpx.Client(http2="HTTP2" in os.environ, timeout=seconds) as client:
     for i in range(count):
         try:
             print(client.get(f"{url}{i}").status_code)
