@@ -153,8 +153,17 @@ bool exchange_owed(const struct exchange *exchange)
  * off. The doubt ends with so many turns without such a thing, or when nothing has moved for a while.
  */
 #define DOUBT 16
-/* The rest of an answer does not keep the client waiting for so long; what comes later was not asked for. */
-#define UNASKED_NS UINT64_C(1000000000)
+/*
+ * The rest of an answer does not keep the client waiting for so long; what comes later was not asked for. Where the client
+ * offers a protocol by name that is most likely HTTP, whose answers may pause (a model thinks) but are all asked for.
+ */
+#define UNASKED_NS      UINT64_C(1000000000)
+#define UNASKED_HTTP_NS UINT64_C(30000000000)
+
+static uint64_t unasked_after(const struct exchange *exchange)
+{
+    return exchange->protocol == EXCHANGE_TLS && exchange->tls.hello.alpn_other ? UNASKED_HTTP_NS : UNASKED_NS;
+}
 
 void exchange_after_silence(struct exchange *exchange, bool from_client, uint64_t silence)
 {
@@ -162,7 +171,7 @@ void exchange_after_silence(struct exchange *exchange, bool from_client, uint64_
         return;
     }
     if (!from_client) {
-        bool unasked = exchange->asked == 0 && exchange->completed > 0 && silence >= UNASKED_NS;
+        bool unasked = exchange->asked == 0 && exchange->completed > 0 && silence >= unasked_after(exchange);
         exchange->duplex = exchange->duplex || unasked;
     } else if (exchange->asked > 0 && exchange->written > 0) {
         exchange->doubt = DOUBT;

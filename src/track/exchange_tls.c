@@ -8,6 +8,7 @@ void exchange_tls_begin(struct exchange *exchange)
 {
     exchange->protocol = EXCHANGE_TLS;
     exchange->secured = exchange->requested = false;
+    exchange->written = 0;
     tls_hello_begin(&exchange->tls.hello);
     tls_records_begin(&exchange->tls.records);
 }
@@ -73,12 +74,13 @@ unsigned exchange_tls_sent(struct exchange *exchange, const uint8_t *bytes, size
     if (exchange->asked == 0 && !exchange->late && (!exchange->secured || (sights & TLS_REQUEST) != 0)) {
         news |= exchange_request_begins(exchange); /* the handshake asks for an answer too */
     }
-    exchange_note_written(exchange, length);
     if ((sights & TLS_STRANGE) != 0 || hello->opaque) {
         strange(exchange);
+        exchange_note_written(exchange, length);
         return news;
     }
     (void)note_secured(exchange, sights);
+    exchange_note_written(exchange, exchange->requested ? length : 0); /* a handshake is no request */
     if ((sights & TLS_REJECTED) != 0) {
         news |= EXCHANGE_BROKEN_OFF;
     }

@@ -66,12 +66,16 @@ static unsigned server_data(size_t length)
     return record(false, DATA, length);
 }
 
-static unsigned client_hello(bool h2)
+enum offer { NOTHING, HTTP1, HTTP2_TOO };
+
+static unsigned client_hello(enum offer offer)
 {
     struct bytes extensions = {.length = 0}, message, bytes;
 
     put_name(&extensions, "db.acme.test");
-    if (h2) {
+    if (offer == HTTP1) {
+        put_extension(&extensions, 16, "\0\011\010http/1.1", 11);
+    } else if (offer == HTTP2_TOO) {
         put_extension(&extensions, 16, "\0\014\2h2\010http/1.1", 14);
     }
     make_message(&message, 1, &extensions);
@@ -118,6 +122,9 @@ static void given(int which)
     exchange_begin(&exchange);
 }
 
+/* What MySQL's client says before its ClientHello: a header of four bytes, and 32. */
+static const uint8_t wants_tls[36] = {32, 0, 0, 1, 0x85, 0xae};
+
 /* ---- turns -------------------------------------------------------------------------------------------------------- */
 
 static void take_turns(void)
@@ -136,7 +143,7 @@ START_TEST(handshake_and_first_answer_are_one_call_and_later_turns_are_calls)
 {
     for (int tls13 = 0; tls13 < 2; tls13++) {
         given(_i);
-        ck_assert_uint_eq(client_hello(false), EXCHANGE_REQUEST | EXCHANGE_NAME);
+        ck_assert_uint_eq(client_hello(NOTHING), EXCHANGE_REQUEST | EXCHANGE_NAME);
         shake_hands(tls13);
         ck_assert_uint_eq(client_data(100), EXCHANGE_NOTHING);
         ck_assert(exchange_owed(&exchange));
@@ -150,7 +157,7 @@ END_TEST
 START_TEST(alerts_key_updates_and_tickets_are_neither_requests_nor_answers)
 {
     given(_i);
-    client_hello(false);
+    client_hello(NOTHING);
     shake_hands(true);
     client_data(100);
     (void)server_data(250);
@@ -164,7 +171,7 @@ START_TEST(alerts_key_updates_and_tickets_are_neither_requests_nor_answers)
     ck_assert(!exchange_waiting(&exchange));
 
     given(_i);
-    client_hello(false);
+    client_hello(NOTHING);
     shake_hands(false);
     client_data(100);
     ck_assert_uint_eq(record(false, 22, 200), EXCHANGE_NOTHING);
@@ -177,7 +184,7 @@ END_TEST
 START_TEST(one_connection_shows_how_long_tickets_are_and_another_is_told)
 {
     given(_i);
-    client_hello(false);
+    client_hello(NOTHING);
     shake_hands(true);
     client_data(100);
     server_data(250);
@@ -186,7 +193,7 @@ START_TEST(one_connection_shows_how_long_tickets_are_and_another_is_told)
     ck_assert_uint_eq(exchange_tickets(&exchange), 250);
     given(_i);
     exchange.ticket = 250;
-    client_hello(false);
+    client_hello(NOTHING);
     shake_hands(true);
     client_data(100);
     ck_assert_uint_eq(server_data(250), EXCHANGE_NOTHING); /* who resumes a session is given one */
@@ -199,7 +206,7 @@ START_TEST(connection_that_asked_for_nothing_after_the_handshake_waits_for_nothi
 {
     for (int tls13 = 0; tls13 < 2; tls13++) {
         given(_i);
-        client_hello(false);
+        client_hello(NOTHING);
         ck_assert(exchange_owed(&exchange));
         ck_assert_int_eq(exchange_ended(&exchange), EXCHANGE_END_CUT);
         shake_hands(tls13);
@@ -219,7 +226,7 @@ END_TEST
 START_TEST(what_may_have_been_an_answer_was_one_if_the_client_goes_on)
 {
     given(_i);
-    client_hello(false);
+    client_hello(NOTHING);
     shake_hands(true);
     client_data(100);
     ck_assert_uint_eq(server_data(250), EXCHANGE_MAYBE);
@@ -234,7 +241,7 @@ END_TEST
 START_TEST(server_that_speaks_first_within_tls_ends_the_first_call)
 {
     given(_i);
-    client_hello(false);
+    client_hello(NOTHING);
     shake_hands(true);
     server_data(250);
     server_data(250);
@@ -243,10 +250,51 @@ START_TEST(server_that_speaks_first_within_tls_ends_the_first_call)
 }
 END_TEST
 
+#define SECOND UINT64_C(1000000000)
+
+START_TEST(steps_of_a_handshake_are_no_requests_that_overlap)
+{
+    given(_i);
+    server("greeting", 8);
+    client(wants_tls, sizeof wants_tls);
+    client_hello(NOTHING);
+    exchange_after_silence(&exchange, true, 1);
+    shake_hands(true);
+    exchange_after_silence(&exchange, true, 1);
+    client_data(100);
+    ck_assert_uint_eq(exchange.doubt, 0);
+    exchange_after_silence(&exchange, true, 1);
+    client_data(100);
+    ck_assert_uint_gt(exchange.doubt, 0);
+}
+END_TEST
+
+START_TEST(server_that_speaks_unasked_owes_no_answer_but_http_pauses_within_answers)
+{
+    static const struct {
+        enum offer offer;
+        uint64_t silence;
+        bool owed;
+    } cases[] = {
+        {NOTHING, SECOND / 2, true}, {NOTHING, SECOND, false}, {HTTP1, 29 * SECOND, true}, {HTTP1, 30 * SECOND, false}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        given(_i);
+        client_hello(cases[i].offer);
+        shake_hands(true);
+        client_data(100);
+        server_data(SHORT);
+        exchange_after_silence(&exchange, false, cases[i].silence);
+        server_data(300);
+        ck_assert_uint_eq(client_data(100), EXCHANGE_REQUEST);
+        ck_assert_int_eq(exchange_owed(&exchange), cases[i].owed);
+    }
+}
+END_TEST
+
 START_TEST(connection_that_may_be_http2_is_one_call)
 {
     given(_i);
-    client_hello(true);
+    client_hello(HTTP2_TOO);
     shake_hands(true);
     client_data(100);
     server_data(250);
@@ -257,7 +305,7 @@ START_TEST(connection_that_may_be_http2_is_one_call)
     ck_assert_uint_eq(client_data(100), EXCHANGE_NOTHING);
 
     given(_i); /* where the server's choice can be seen, and is another */
-    client_hello(true);
+    client_hello(HTTP2_TOO);
     shake_hands(false);
     client_data(100);
     ck_assert_uint_eq(server_data(301), ANSWERED);
@@ -280,7 +328,7 @@ START_TEST(postgresql_asks_for_tls_and_then_begins_it)
     given(_i);
     ck_assert_uint_eq(client("\0\0\0\010\004\322\026\057", 8), EXCHANGE_REQUEST);
     ck_assert_uint_eq(server("S", 1), ANSWERED);
-    ck_assert_uint_eq(client_hello(false), EXCHANGE_REQUEST | EXCHANGE_NAME);
+    ck_assert_uint_eq(client_hello(NOTHING), EXCHANGE_REQUEST | EXCHANGE_NAME);
     secured_turns();
     ck_assert_uint_eq(exchange.completed, 5);
 }
@@ -292,7 +340,7 @@ START_TEST(turn_begun_unread_may_turn_out_to_be_a_client_hello)
     client("\0\0\0\010\004\322\026\057", 8);
     server("S", 1);
     ck_assert_uint_eq(exchange_turn(&exchange), EXCHANGE_REQUEST);
-    ck_assert_uint_eq(client_hello(false), EXCHANGE_NAME);
+    ck_assert_uint_eq(client_hello(NOTHING), EXCHANGE_NAME);
     secured_turns();
 }
 END_TEST
@@ -305,20 +353,17 @@ START_TEST(mail_server_is_asked_for_tls_in_words)
     ck_assert_uint_eq(server("250 STARTTLS\r\n", 14), ANSWERED);
     ck_assert_uint_eq(client("STARTTLS\r\n", 10), EXCHANGE_REQUEST);
     ck_assert_uint_eq(server("220 Go ahead\r\n", 14), ANSWERED);
-    ck_assert_uint_eq(client_hello(false), EXCHANGE_REQUEST | EXCHANGE_NAME);
+    ck_assert_uint_eq(client_hello(NOTHING), EXCHANGE_REQUEST | EXCHANGE_NAME);
     secured_turns();
 }
 END_TEST
-
-/* What MySQL's client says before its ClientHello: a header of four bytes, and 32. */
-static const uint8_t wants_tls[36] = {32, 0, 0, 1, 0x85, 0xae};
 
 START_TEST(mysql_has_its_client_hello_follow_without_waiting)
 {
     given(_i);
     ck_assert_uint_eq(server("greeting", 8), ANSWERED);
     ck_assert_uint_eq(client(wants_tls, sizeof wants_tls), EXCHANGE_REQUEST);
-    ck_assert_uint_eq(client_hello(false), EXCHANGE_NAME);
+    ck_assert_uint_eq(client_hello(NOTHING), EXCHANGE_NAME);
     secured_turns();
     ck_assert_uint_eq(exchange.completed, 5);
 }
@@ -329,7 +374,7 @@ START_TEST(handshake_that_is_broken_off_is_so_after_words_in_the_clear_too)
     given(_i);
     server("greeting", 8);
     client(wants_tls, sizeof wants_tls);
-    client_hello(false);
+    client_hello(NOTHING);
     ck_assert_uint_eq(server("\x15\3\3\0\2\2\x28", 7), EXCHANGE_BROKEN_OFF);
 }
 END_TEST
@@ -360,7 +405,7 @@ START_TEST(tunnel_leads_to_whom_it_was_asked_for_whatever_name_is_within)
     given(_i);
     client(request, sizeof request - 1);
     ck_assert_uint_ne(server(answer, sizeof answer - 1) & EXCHANGE_ANSWERED, 0);
-    ck_assert_uint_eq(client_hello(false), EXCHANGE_REQUEST);
+    ck_assert_uint_eq(client_hello(NOTHING), EXCHANGE_REQUEST);
     secured_turns();
     ck_assert_uint_eq(exchange.completed, 5);
 }
@@ -375,6 +420,8 @@ int main(void)
         connection_that_asked_for_nothing_after_the_handshake_waits_for_nothing,
         what_may_have_been_an_answer_was_one_if_the_client_goes_on,
         server_that_speaks_first_within_tls_ends_the_first_call,
+        steps_of_a_handshake_are_no_requests_that_overlap,
+        server_that_speaks_unasked_owes_no_answer_but_http_pauses_within_answers,
         connection_that_may_be_http2_is_one_call,
         postgresql_asks_for_tls_and_then_begins_it,
         turn_begun_unread_may_turn_out_to_be_a_client_hello,
