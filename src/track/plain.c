@@ -233,7 +233,7 @@ static void end_by_alert(struct flow *flow)
     }
 }
 
-void plain_broken(uint64_t mark)
+void plain_broken(uint64_t mark, bool alert)
 {
     struct flow *flow = lock_open(mark);
     if (flow == NULL) {
@@ -246,7 +246,7 @@ void plain_broken(uint64_t mark)
         flow_broken(flow, -1, flow->gone);
     } else if (flow->finished_out) {
         flow_lost(flow);
-    } else {
+    } else if (alert) {
         end_by_alert(flow);
     }
     leave(flow);

@@ -33,11 +33,13 @@ void plain_took(uint64_t mark, const void *bytes, size_t length);
 void plain_sent(uint64_t mark, const void *bytes, size_t length);
 void plain_received(uint64_t mark, const void *bytes, size_t length);
 
-/* The library had nothing to read (true: nor will there be anything, the connection has ended beneath it); the peer said
-   goodbye; the connection or what came over it is broken. */
+/*
+ * The library had nothing to read (true: nor will there be anything, the connection has ended beneath it); the peer said
+ * goodbye; nothing more can be read, since the connection is at its end, or (alert) since what came over it said so.
+ */
 bool plain_waits(uint64_t mark);
 void plain_closed(uint64_t mark);
-void plain_broken(uint64_t mark);
+void plain_broken(uint64_t mark, bool alert);
 /* The client says goodbye. */
 void plain_finishing(uint64_t mark);
 

@@ -95,7 +95,7 @@ ssize_t tls_gnutls_read(const struct tls_use *use, const void *bytes, size_t wan
     } else if (is_passing(use, result)) {
         plain_waits(use->mark);
     } else {
-        plain_broken(use->mark);
+        plain_broken(use->mark, true);
     }
     return result;
 }

@@ -53,7 +53,7 @@ static void failed(const struct tls_use *use, bool reading, int result)
     if (reason == SSL_ERROR_ZERO_RETURN && reading) {
         plain_closed(use->mark);
     } else if ((reason == SSL_ERROR_SSL || reason == SSL_ERROR_SYSCALL) && reading) {
-        plain_broken(use->mark);
+        plain_broken(use->mark, reason == SSL_ERROR_SSL);
     }
     errno = saved;
 }

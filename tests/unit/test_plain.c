@@ -346,7 +346,7 @@ START_TEST(reset_waits_for_what_the_library_still_has)
     rig_reset(peer);
     ck_assert_int_eq(rig_receive(fd, 0), -1);
     plain_received(mark, GOOD, strlen(GOOD));
-    plain_broken(mark);
+    plain_broken(mark, false);
     rig_counts(acme, 1, 0, 0);
 }
 END_TEST
@@ -358,7 +358,7 @@ START_TEST(reset_before_the_answer_failed)
     rig_reset(peer);
     ck_assert_int_eq(rig_receive(fd, 0), -1);
     rig_counts(acme, 0, 0, 0);
-    plain_broken(mark);
+    plain_broken(mark, false);
     rig_counts(acme, 0, 1, 0);
     ck_assert_uint_eq(rig_view(acme).failures[PREBREAK_KIND_RESET], 1);
 }
@@ -394,9 +394,19 @@ START_TEST(answer_until_the_end_is_cut_without_a_goodbye)
     hear(ENDLESS);
     real_close(peer);
     ck_assert_int_eq(rig_receive(fd, 0), 0);
-    plain_broken(mark);
+    plain_broken(mark, false);
     rig_counts(acme, 0, 1, 0);
     ck_assert_uint_eq(rig_view(acme).failures[PREBREAK_KIND_RESET], 1);
+}
+END_TEST
+
+START_TEST(nothing_read_for_no_reason_is_no_end)
+{
+    shake();
+    ask(REQUEST);
+    plain_broken(mark, false);
+    hear(GOOD);
+    rig_counts(acme, 1, 0, 0);
 }
 END_TEST
 
@@ -404,7 +414,7 @@ START_TEST(alert_before_any_answer_is_a_failure_of_tls)
 {
     shake();
     ask(REQUEST);
-    plain_broken(mark);
+    plain_broken(mark, true);
     rig_counts(acme, 0, 1, 0);
     ck_assert_uint_eq(rig_view(acme).failures[PREBREAK_KIND_TLS], 1);
 }
@@ -431,7 +441,7 @@ START_TEST(kept_connection_that_the_server_ended_while_idle_is_neutral)
     plain_ask(mark, REQUEST, strlen(REQUEST));
     plain_sent(mark, REQUEST, strlen(REQUEST));
     ck_assert_int_eq(rig_receive(fd, 0), 0);
-    plain_broken(mark);
+    plain_broken(mark, false);
     rig_counts(acme, 1, 0, 1);
 }
 END_TEST
@@ -466,6 +476,7 @@ int main(void)
         reset_that_nobody_asks_the_library_about_failed_when_the_connection_is_closed,
         answer_until_the_end_is_whole_with_a_goodbye,
         answer_until_the_end_is_cut_without_a_goodbye,
+        nothing_read_for_no_reason_is_no_end,
         alert_before_any_answer_is_a_failure_of_tls,
         goodbye_on_both_sides_of_a_connection_never_used_is_ok,
         kept_connection_that_the_server_ended_while_idle_is_neutral,
