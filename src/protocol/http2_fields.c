@@ -134,9 +134,9 @@ static bool is(const char *known, const char *name, size_t length)
 
 uint8_t http2_field(const char *name, size_t length)
 {
-    for (uint8_t i = 1; i < ROWS; i++) {
+    for (size_t i = 1; i < ROWS; i++) {
         if (is(rows[i].name, name, length)) {
-            return i;
+            return (uint8_t)i;
         }
     }
     unsigned field = length > 0 && name[0] != ':' ? retry_field(name, length) : 0;

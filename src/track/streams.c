@@ -77,38 +77,45 @@ static void head_told(struct stream *stream, const struct http2_facts *facts)
     stream->grpc = facts->grpc;
     stream->retry = facts->retry;
     body_begin(&stream->body, facts->status, facts->event_stream, facts->encoded);
-    if (stream->connect && facts->status / 100 == 2) {
-        answered(stream); /* what follows is a conversation of its own */
-    } else if (!decided(stream)) {
-        if (stream->body.stream && body_wants(&stream->body)) {
-            call_stream(&stream->call);
-        }
-    } else if (body_wants(&stream->body)) {
-        call_rest(&stream->call); /* the body may say more; it may also never be read */
-    } else {
+    bool tunnel = stream->connect && facts->status / 100 == 2; /* what follows is a conversation of its own */
+    bool more = body_wants(&stream->body);
+    if (tunnel || (decided(stream) && !more)) {
         answered(stream);
+    } else if (decided(stream)) {
+        call_rest(&stream->call);             /* the body may say more; it may also never be read */
+    } else if (stream->body.stream && more) { /* of one that cannot be read, any byte is life */
+        call_stream(&stream->call);
     }
 }
 
 /* ---- how it ended otherwise --------------------------------------------------------------------------------------- */
 
-/* The client wants no more of it. */
+static bool has_events(const struct stream *stream)
+{
+    return stream->head && stream->body.stream;
+}
+
+/* The client wants no more of it: does it have what it wanted? */
+static bool has_enough(const struct flow *flow, const struct stream *stream, uint64_t now)
+{
+    uint64_t heard = stream->call.event != 0 ? stream->call.event : stream->moved;
+    if (decided(stream)) {
+        return true;
+    }
+    if (has_events(stream)) {
+        return !call_stalled(&stream->call) && now - heard < HEDGE_NS;
+    }
+    return stream->head && (now - stream->moved < HEDGE_NS || !flow->drained);
+}
+
 static void given_up(const struct flow *flow, struct stream *stream, uint64_t now)
 {
-    uint64_t silence = now - stream->moved, event = stream->call.event;
-    bool events = stream->head && stream->body.stream;
-    if (decided(stream)) {
+    if (has_enough(flow, stream, now)) {
         answered(stream);
-    } else if (events && call_stalled(&stream->call)) {
+    } else if (has_events(stream) && call_stalled(&stream->call)) {
         call_failed(&stream->call, PREBREAK_KIND_STREAM);
-    } else if (events) {
-        if ((event != 0 ? now - event : silence) < HEDGE_NS) {
-            answered(stream); /* it had what it wanted */
-        }
-    } else if (silence >= HEDGE_NS && (!stream->head || flow->drained)) {
+    } else if (!has_events(stream) && now - stream->moved >= HEDGE_NS) {
         call_failed(&stream->call, PREBREAK_KIND_TIMEOUT);
-    } else if (stream->head) {
-        answered(stream);
     }
     call_neutral(&stream->call);
 }
@@ -123,11 +130,10 @@ static void lost(struct stream *stream)
 
 static void failed(struct stream *stream, enum prebreak_kind kind)
 {
-    bool events = stream->head && stream->body.stream;
     if (decided(stream)) {
         answered(stream);
     }
-    call_failed(&stream->call, kind == PREBREAK_KIND_RESET && events ? PREBREAK_KIND_STREAM : kind);
+    call_failed(&stream->call, kind == PREBREAK_KIND_RESET && has_events(stream) ? PREBREAK_KIND_STREAM : kind);
 }
 
 /* The server wants no more of it. */
