@@ -30,15 +30,49 @@ uint64_t flow_mark(const struct flow *flow)
     return mark_of(flow->number, flow->generation);
 }
 
-bool flow_wait(struct flow *flow)
+#define SPINS    200
+#define NAP_NS   100000
+#define NAPS     200 /* 20 ms: on a busy machine, what a thread may have to do without a processor */
+#define SPIN_FEW 20
+
+static bool spin(struct flow *flow, unsigned times)
 {
-    for (unsigned spin = 0; spin < 200; spin++) {
+    for (unsigned i = 0; i < times; i++) {
         if (flow_try(flow)) {
             return true;
         }
 #if defined(__x86_64__) || defined(__i386__)
         __builtin_ia32_pause();
 #endif
+    }
+    return false;
+}
+
+/*
+ * The holder lost its processor: it is given the time to come back. What would go by unseen else is the view of this
+ * connection, and of HTTP/2, where many threads share one, that would be of all there is. Not for who interrupted the holder,
+ * which cannot come back before; and once only, should the holder be gone for good (cancelled).
+ */
+static bool nap(struct flow *flow)
+{
+    const struct timespec time = {0, NAP_NS};
+    int saved = errno;
+    bool mine = false;
+    for (unsigned i = 0; i < NAPS && !mine; i++) {
+        (void)real_syscall(SYS_nanosleep, (long)&time, 0, 0, 0, 0, 0);
+        mine = spin(flow, SPIN_FEW);
+    }
+    errno = saved;
+    return mine;
+}
+
+bool flow_wait(struct flow *flow)
+{
+    if (__atomic_load_n(&flow->busy, __ATOMIC_RELAXED) != flow_self()) {
+        bool missed = __atomic_load_n(&flow->missed, __ATOMIC_RELAXED) != 0;
+        if (spin(flow, SPINS) || (!missed && !process_confined() && nap(flow))) {
+            return true;
+        }
     }
     __atomic_store_n(&flow->missed, 1, __ATOMIC_RELAXED);
     return false;
@@ -104,7 +138,7 @@ struct flow *flow_new(uint64_t *mark)
         return NULL;
     }
     uint32_t generation = flow->generation + 1;
-    __atomic_store_n(&flow->busy, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&flow->busy, flow_self(), __ATOMIC_RELAXED);
     __atomic_store_n(&flow->missed, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&flow->abandoned, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&flow->look, true, __ATOMIC_RELAXED);

@@ -3,8 +3,8 @@
  * what its bytes have said so far. connect.c begins one, traffic.c feeds it, flow.c ends it.
  *
  * Descriptors point to flows by marks (fdtable.h); several may point to one (dup). A flow is changed under a try-lock
- * that is held for our own work only, never over a real call. Who does not get it within a few turns (a signal handler
- * that interrupted the holder; two threads on one connection) goes on without: then bytes have gone by unseen, the flow
+ * that is held for our own work only, never over a real call. Who does not get it soon (a signal handler that interrupted
+ * the holder, at once; a thread whose sibling lost its processor while it had it, after some milliseconds) goes on without: then bytes have gone by unseen, the flow
  * is marked as missed, and whoever comes next ends its call as neutral and stops reading it.
  */
 #ifndef TRACK_FLOW_H
@@ -15,6 +15,7 @@
 #include "track/exchange.h"
 #include "track/fdtable.h"
 #include "track/names.h"
+#include "track/process.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/single_threaded.h>
@@ -33,7 +34,7 @@ enum flow_stage {
 
 /* What every byte that moves looks at stands first, in as few cache lines as it can. */
 struct flow {
-    uint32_t busy;       /* 1: being changed */
+    uint32_t busy;       /* 0: free; else who changes it */
     uint32_t missed;     /* something went by unseen */
     uint32_t generation; /* of its use: what a mark must say */
     bool look;           /* what is written next has to be looked at first */
@@ -95,6 +96,12 @@ static inline bool flow_looks(uint64_t mark)
     return flow != NULL && __atomic_load_n(&flow->look, __ATOMIC_RELAXED);
 }
 
+/* This thread, for `busy`: never 0. */
+static inline uint32_t flow_self(void)
+{
+    return (uint32_t)(process_thread() >> 4) | 1;
+}
+
 /*
  * As long as there is one thread, only a signal handler can come between, and it gives back what it takes before it
  * returns: then no locked instruction is needed.
@@ -103,11 +110,11 @@ static inline bool flow_try(struct flow *flow)
 {
     uint32_t idle = 0;
     if (!__libc_single_threaded) {
-        return __atomic_compare_exchange_n(&flow->busy, &idle, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+        return __atomic_compare_exchange_n(&flow->busy, &idle, flow_self(), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
     }
     bool free = __atomic_load_n(&flow->busy, __ATOMIC_RELAXED) == 0;
     if (free) {
-        __atomic_store_n(&flow->busy, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&flow->busy, flow_self(), __ATOMIC_RELAXED);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
     }
     return free;

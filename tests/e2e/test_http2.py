@@ -115,15 +115,27 @@ def grpc_server():
 
 
 def test_status_of_grpc_is_what_a_call_came_to(guest, grpc_server):
-    methods = ["OK", "UNAVAILABLE", "OK", "DEADLINE_EXCEEDED", "INVALID_ARGUMENT", "NOT_FOUND", "INTERNAL", "RESOURCE_EXHAUSTED"] * 3
+    methods = "OK UNAVAILABLE OK DEADLINE_EXCEEDED INVALID_ARGUMENT NOT_FOUND INTERNAL RESOURCE_EXHAUSTED".split() * 3
     guest.settings["PREBREAK_PROVIDERS"] = f"acme 127.0.0.1 {RULE}"
 
-    done = guest.run(PYTHON, CLIENTS / "grpc_client.py", f"127.0.0.1:{grpc_server.port}", *methods)
+    done = guest.run(PYTHON, CLIENTS / "grpc_client.py", f"127.0.0.1:{grpc_server.port}", 1, *methods)
 
     assert done.stdout.split() == methods, done.stderr
     wait_for(lambda: len(grpc_server.calls) == len(methods))
     assert grpc_server.calls == methods
     counted(guest, "acme", ok=12, kinds={"timeout": 3, "status": 9})
+
+
+def test_threads_that_share_a_connection_are_counted_to_the_call(guest, grpc_server):
+    methods = ["OK", "UNAVAILABLE", "OK", "OK", "INTERNAL"] * 30
+    guest.settings["PREBREAK_PROVIDERS"] = f"acme 127.0.0.1 {RULE}"
+
+    done = guest.run(PYTHON, CLIENTS / "grpc_client.py", f"127.0.0.1:{grpc_server.port}", 8, *methods)
+
+    expected = collections.Counter(methods * 8)
+    assert collections.Counter(done.stdout.split()) == expected, done.stderr
+    wait_for(lambda: collections.Counter(grpc_server.calls) == expected)
+    counted(guest, "acme", ok=expected["OK"], kinds={"status": expected.total() - expected["OK"]})
 
 
 # ---- what answers mean ----------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
  */
 #include "flow_rig.h"
 #include <pthread.h>
+#include <sched.h>
 
 #define REQUEST "GET / HTTP/1.1\r\nHost: whatever.test\r\n\r\n"
 #define BAD     "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
@@ -102,6 +103,47 @@ START_TEST(threads_that_trample_on_the_same_descriptors_leave_nothing_behind)
 }
 END_TEST
 
+/* Has a connection, and loses its processor again and again. */
+static void *dawdle(void *held)
+{
+    uint64_t mark = *(uint64_t *)held;
+    struct flow *flow = flow_lock(mark);
+    __atomic_store_n((uint64_t *)held, 0, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < 2000; i++) {
+        sched_yield();
+    }
+    flow_unlock(flow);
+    return NULL;
+}
+
+START_TEST(thread_that_has_lost_its_processor_is_waited_for)
+{
+    int peer, fd = rig_dial(&server, &peer);
+    uint64_t mark = fd_mark(fd), held = mark;
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, dawdle, &held), 0);
+    while (__atomic_load_n(&held, __ATOMIC_ACQUIRE) != 0) {
+    }
+    struct flow *flow = flow_lock(mark);
+    ck_assert_ptr_nonnull(flow);
+    ck_assert_int_eq(flow->stage, FLOW_OPEN); /* nothing went by unseen */
+    flow_unlock(flow);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+START_TEST(handler_that_interrupts_the_holder_goes_on_without)
+{
+    int peer, fd = rig_dial(&server, &peer);
+    struct flow *flow = flow_lock(fd_mark(fd));
+    ck_assert_ptr_nonnull(flow);
+    ck_assert_ptr_null(flow_lock(fd_mark(fd)));
+    flow_unlock(flow);
+    ck_assert_int_eq(rig_say(fd, REQUEST), (ssize_t)strlen(REQUEST));
+    rig_counts(acme, 0, 0, 1);
+}
+END_TEST
+
 #endif
 
 int main(void)
@@ -111,6 +153,8 @@ int main(void)
 #ifndef __SANITIZE_THREAD__
     tcase_add_checked_fixture(tcase, set_up, NULL);
     tcase_add_test(tcase, threads_that_trample_on_the_same_descriptors_leave_nothing_behind);
+    tcase_add_test(tcase, thread_that_has_lost_its_processor_is_waited_for);
+    tcase_add_test(tcase, handler_that_interrupts_the_holder_goes_on_without);
 #endif
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
