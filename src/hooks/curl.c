@@ -59,6 +59,11 @@ HOOK CURLcode curl_easy_getinfo(CURL *easy, CURLINFO info, ...)
     return curl_get(easy, info, value, CALLER);
 }
 
+HOOK CURLcode curl_easy_pause(CURL *easy, int mask)
+{
+    return curl_paused(easy, mask, CALLER);
+}
+
 HOOK CURLcode curl_easy_perform(CURL *easy)
 {
     return curl_perform(easy, CALLER, FRAME);

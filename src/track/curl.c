@@ -217,6 +217,25 @@ CURLcode curl_get(CURL *easy, CURLINFO info, void *value, const void *caller)
     return code;
 }
 
+CURLcode curl_paused(CURL *easy, int mask, const void *caller)
+{
+    struct curl_handle *handle = curl_api_at(caller) == NULL ? curl_handle_find(easy) : NULL;
+    __typeof__(curl_easy_pause) *real = REAL(easy_pause, handle, caller);
+
+    if (real == NULL || handle == NULL) {
+        return real != NULL ? real(easy, mask) : CURLE_FAILED_INIT;
+    }
+    if (mask == CURLPAUSE_CONT) {
+        curl_body_resumed(handle); /* first: what waits comes at once, and the program may pause again */
+    }
+    CURLcode code = real(easy, mask);
+
+    if (mask != CURLPAUSE_CONT && code == CURLE_OK) {
+        curl_body_paused(handle);
+    }
+    return code;
+}
+
 /* ---- transfers ---------------------------------------------------------------------------------------------------- */
 
 CURLcode curl_perform(CURL *easy, const void *caller, const void *frame)

@@ -32,6 +32,8 @@ CURLcode curl_set(CURL *easy, CURLoption option, union curl_value value, const v
 
 CURLcode curl_get(CURL *easy, CURLINFO info, void *value, const void *caller);
 
+CURLcode curl_paused(CURL *easy, int mask, const void *caller);
+
 /* frame: of the hook, for the guard of the layers. */
 CURLcode curl_perform(CURL *easy, const void *caller, const void *frame);
 

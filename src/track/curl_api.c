@@ -17,6 +17,7 @@ static const struct {
     {"curl_easy_reset", offsetof(struct curl_api, easy_reset), true},
     {"curl_easy_duphandle", offsetof(struct curl_api, easy_duphandle), true},
     {"curl_easy_cleanup", offsetof(struct curl_api, easy_cleanup), true},
+    {"curl_easy_pause", offsetof(struct curl_api, easy_pause), true},
     {"curl_free", offsetof(struct curl_api, free), true},
     {"curl_url", offsetof(struct curl_api, url), true},
     {"curl_url_cleanup", offsetof(struct curl_api, url_cleanup), true},

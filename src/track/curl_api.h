@@ -25,6 +25,7 @@ struct curl_api {
     __typeof__(curl_easy_reset) *easy_reset;
     __typeof__(curl_easy_duphandle) *easy_duphandle;
     __typeof__(curl_easy_cleanup) *easy_cleanup;
+    __typeof__(curl_easy_pause) *easy_pause;
     __typeof__(curl_free) *free;
     __typeof__(curl_url) *url;
     __typeof__(curl_url_cleanup) *url_cleanup;

@@ -74,19 +74,20 @@ static void told(struct curl_handle *handle, unsigned news)
     handle->body.quota = handle->body.quota || (news & BODY_QUOTA) != 0;
 }
 
-/* The program takes nothing for the time being: the silence is its own. */
-static void paused(struct curl_handle *handle)
+void curl_body_paused(struct curl_handle *handle)
 {
     handle->body.paused = true;
     call_rest(&handle->call);
 }
 
-static void resumed(struct curl_handle *handle)
+void curl_body_resumed(struct curl_handle *handle)
 {
-    handle->body.paused = false;
-    call_wake(&handle->call);
-    if (handle->body.body.stream && body_wants(&handle->body.body)) {
-        call_stream(&handle->call);
+    if (handle->body.paused) {
+        handle->body.paused = false;
+        call_wake(&handle->call);
+        if (handle->body.body.stream && body_wants(&handle->body.body)) {
+            call_stream(&handle->call);
+        }
     }
 }
 
@@ -126,13 +127,11 @@ static size_t write_body(char *bytes, size_t size, size_t count, void *context)
     if (!watch->begun) {
         begin(handle, curl_handle_easy(handle));
     }
-    if (watch->paused) {
-        resumed(handle);
-    }
+    curl_body_resumed(handle);
     size_t taken = body_wants(&watch->body) ? read_body(handle, bytes, size, count) : write(bytes, size, count, data);
 
     if (taken == CURL_WRITEFUNC_PAUSE) {
-        paused(handle);
+        curl_body_paused(handle);
     }
     return taken;
 }

@@ -18,6 +18,10 @@ void curl_body_changed(struct curl_handle *handle, CURL *easy);
 /* libcurl goes on with a further request: another body may come. */
 void curl_body_hop(struct curl_handle *handle);
 
+/* The program takes nothing for the time being: the silence is its own. Or it does again. */
+void curl_body_paused(struct curl_handle *handle);
+void curl_body_resumed(struct curl_handle *handle);
+
 /* The body is complete. False: it says that the call failed, which is over by that. */
 bool curl_body_end(struct curl_handle *handle);
 /* Is the answer an event stream, and has it begun? */

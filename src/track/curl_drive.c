@@ -15,6 +15,17 @@
 #define LOOKS 16              /* at those that may have begun, each time */
 #define EVERY (SECOND_NS / 4) /* at all: well within the second in which a sign of life is to be passed on */
 
+uint64_t curl_multi_times(const struct curl_handle *handle, CURL *easy)
+{
+    static const CURLINFO times[] = {CURLINFO_CONNECT_TIME_T, CURLINFO_PRETRANSFER_TIME_T, CURLINFO_TOTAL_TIME_T};
+    uint64_t sum = curl_ask_offset(handle, easy, CURLINFO_NAMELOOKUP_TIME_T);
+
+    for (size_t i = 0; sum != 0 && i < sizeof times / sizeof times[0]; i++) {
+        sum = sum * 1000003 + curl_ask_offset(handle, easy, times[i]);
+    }
+    return sum;
+}
+
 uint64_t curl_multi_progress(const struct curl_handle *handle, CURL *easy)
 {
     static const CURLINFO sizes[] = {CURLINFO_SIZE_DOWNLOAD_T, CURLINFO_SIZE_UPLOAD_T, CURLINFO_CONNECT_TIME_T,
@@ -39,9 +50,9 @@ static void look_at(struct curl_handle *handle)
         return;
     }
     if (!member->started) {
-        uint64_t lookup = curl_ask_offset(handle, easy, CURLINFO_NAMELOOKUP_TIME_T);
+        uint64_t times = curl_multi_times(handle, easy);
 
-        if (lookup == 0 || lookup == member->lookup) {
+        if (times == 0 || times == member->times) {
             return;
         }
         curl_member_started(handle);

@@ -81,7 +81,7 @@ struct curl_member {
     uint8_t part;             /* enum curl_part */
     bool started;             /* not queued any more; its silence is the provider's */
     long error;               /* OS_ERRNO when it was added, and may be that of an earlier transfer */
-    uint64_t lookup;          /* NAMELOOKUP_TIME_T when it was added, likewise */
+    uint64_t times;           /* what curl_multi_times() said when it was added, likewise */
     uint64_t progress;        /* a number that changes with each byte and step */
     uint64_t moved;           /* ns: when it was last seen to have changed */
     CURLMsg *message;         /* taken from libcurl, and not read by the program yet */

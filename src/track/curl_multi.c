@@ -48,7 +48,7 @@ static void begin(struct curl_multi *multi, struct curl_handle *handle, CURL *ea
     curl_member_join(handle, multi, part);
     if (part == CURL_PART_CALL) {
         handle->member.error = curl_ask_number(handle, easy, CURLINFO_OS_ERRNO);
-        handle->member.lookup = curl_ask_offset(handle, easy, CURLINFO_NAMELOOKUP_TIME_T);
+        handle->member.times = curl_multi_times(handle, easy);
         handle->member.progress = curl_multi_progress(handle, easy);
         handle->member.moved = process_now();
         curl_watch_begin(handle, easy);

@@ -25,6 +25,9 @@ static inline struct curl_multi *curl_multi_known(const struct curl_api *own, co
  */
 void curl_multi_take_messages(struct curl_multi *multi);
 
+/* A number that is another one for each transfer; 0: what is to come is not connecting yet (libcurl's times stand at zero). */
+uint64_t curl_multi_times(const struct curl_handle *handle, CURL *easy);
+
 /* A number that changes with each byte and step of the transfer. */
 uint64_t curl_multi_progress(const struct curl_handle *handle, CURL *easy);
 

@@ -190,10 +190,11 @@ def test_stream_of_comments_has_stalled_and_one_of_events_has_not(acme, streams,
     assert counts(acme) == {"ok": 1, "failed": 1} and failures(acme) == {"stream": 1}
 
 
-def test_stream_that_the_program_itself_holds_up_has_not_stalled(acme, streams):
+@pytest.mark.parametrize("way", ["rest", "hold"])
+def test_stream_that_the_program_itself_holds_up_has_not_stalled(acme, streams, way):
     acme.settings["PREBREAK_DEFAULTS"] = "stall=2s"
 
-    acme.run(BODIES, "rest=4500", streams + "slowly")
+    acme.run(BODIES, f"{way}=4500", streams + "slowly")
 
     assert counts(acme) == {"ok": 1}
 

@@ -271,6 +271,18 @@ def test_silent_transfer_is_overdue_and_one_that_drips_is_not(acme, provider, ho
     assert counts(acme, "other") == {"ok": 2}
 
 
+def test_silence_on_a_kept_connection_is_overdue_too(acme, provider):
+    answered(acme, provider, "hang=2s")
+    child = acme.start(MULTI, "wait", *acme.words, "rounds=2", "line", "timeout=5000", provider.acme, stdin=subprocess.PIPE)
+    assert child.stdout.readline() == "0 0 200 0 \n"
+    provider.set("acme.test", action="hang")
+    child.stdin.write("\n")
+    child.stdin.flush()
+
+    assert child.stdout.readline().startswith("0 28 0 ")
+    assert counts(acme) == {"ok": 2, "failed": 1} and failures(acme) == {"hang": 1}
+
+
 def test_transfer_that_ended_is_not_overdue_while_nobody_asks_how(acme, provider):
     answered(acme, provider, "hang=2s")
     provider.set("other.test", action="drip", interval=60, body=10)
@@ -656,6 +668,66 @@ def test_both_flavours_of_libcurl_in_one_process_are_each_asked_for_their_own(ac
     acme.prebreak("hold", "acme", "open")
     assert [line.split("/")[0] for line in run()] == ["7 OpenSSL", "7 GnuTLS"] * 2
     assert counts(acme) == {"ok": 4, "refused": 4} and provider.requests() == 4
+
+
+THREADS = r"""
+#include <pthread.h>
+#include <stdlib.h>
+void fetch(const char *url, const char *address);
+static char **words;
+static void *work(void *number)
+{
+    for (int i = 0; i < 40; i++) {
+        int other = (i + (int)(long)number) % 2;
+        fetch(words[3 + other], words[1 + other]);
+    }
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    pthread_t threads[8];
+    words = argv;
+    for (long i = 0; i < 8; i++) pthread_create(&threads[i], NULL, work, (void *)i);
+    for (long i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+}
+"""
+
+
+def test_threads_with_a_multi_handle_each_do_not_mix_their_transfers_up(acme, provider, tmp_path):
+    hold(acme, provider)
+    (tmp_path / "threads.c").write_text(THREADS + FLAVOUR)
+    subprocess.run(["cc", "-w", "-O1", "-o", tmp_path / "threads", tmp_path / "threads.c", "-lcurl", "-lpthread"], check=True)
+
+    done = acme.run(tmp_path / "threads", *provider.addresses, provider.acme, provider.other)
+
+    said = [line.split()[0] for line in done.stdout.splitlines()]
+    assert said.count("7") == said.count("0") == 160
+    assert counts(acme) == {"ok": 1, "refused": 160} and counts(acme, "other") == {"ok": 160}
+    assert provider.requests() == 160 and acme.status("other")["inflight"] == 0
+
+
+PHP_EXIT = """
+register_shutdown_function(function () { echo "shut down\n"; });
+$multi = curl_multi_init();
+foreach (array_slice($argv, 3) as $url) {
+    $easy = curl_init($url);
+    curl_setopt($easy, CURLOPT_RESOLVE, array_slice($argv, 1, 2));
+    curl_setopt($easy, CURLOPT_WRITEFUNCTION, function ($easy, $data) { echo "got some\n"; exit(3); });
+    curl_multi_add_handle($multi, $easy);
+}
+do { curl_multi_exec($multi, $running); curl_multi_select($multi, 0.1); } while ($running);
+"""
+
+
+def test_php_that_exits_in_a_callback_ends_as_without_prebreak(either, provider):
+    done = either.run("php", "-r", PHP_EXIT, "--", *provider.addresses, provider.acme, provider.other)
+
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout.endswith("got some\nshut down\n")
+    if either.preloaded:
+        # What was under way is nobody's fault
+        assert sum(counts(either).values()) <= 1 and failures(either) == failures(either, "other") == {}
+        assert either.status("acme")["inflight"] == either.status("other")["inflight"] == 0
 
 
 # ---- libcurl that is not seen ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
  *     short      takes one byte less than it was given, at its second call
  *     pause      takes nothing at its second and fourth call, and goes on a little later
  *     rest=MS    the same once, for that long
+ *     hold=MS    stops the transfer for that long when something has come
  *     scribble   overwrites what it was given
  *     swap       sets another callback within the first
  *     stop=N     returns 0 when it has seen so many bytes
@@ -77,7 +78,12 @@ static size_t take(char *bytes, size_t size, size_t count, void *file)
 static int go_on(void *unused, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     (void)unused, (void)a, (void)b, (void)c, (void)d;
-    if (paused && now() - begun > (is("rest") ? (double)limit / 1000 : 0.01)) {
+    if (is("hold") && calls > 0 && begun == 0) {
+        paused = true;
+        begun = now();
+        curl_easy_pause(easy, CURLPAUSE_RECV);
+    }
+    if (paused && now() - begun > (limit != 0 ? (double)limit / 1000 : 0.01)) {
         paused = false;
         curl_easy_pause(easy, CURLPAUSE_CONT);
     }
