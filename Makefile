@@ -164,7 +164,7 @@ e2e: $(BUILD)/.packages-test ## the end-to-end tests alone (T='words' picks some
 	@$(MAKE) --no-print-directory build support
 	@tests/run --build $(BUILD) e2e $(if $(T),-k '$(T)')
 
-harmless: $(BUILD)/.packages-test ## CPython's own tests, with prebreak and without: the same, test by test (ten minutes)
+harmless: $(BUILD)/.packages-test ## CPython's own tests and Tornado's, with prebreak and without: the same, test by test (ten minutes)
 	@$(MAKE) --no-print-directory build
 	@tests/e2e/harmless --build $(BUILD)
 
