@@ -178,7 +178,7 @@ void descriptors_handed_out(const struct msghdr *msg)
     }
 }
 
-/* ---- overdue, or gone --------------------------------------------------------------------------------------------- */
+/* ---- overdue, gone, or not listened to --------------------------------------------------------------------------------------------- */
 
 #define BEFORE_NS (3 * SECOND_NS) /* it is overdue: a look may be late */
 
@@ -196,7 +196,11 @@ static void check(int fd, uint64_t mark)
     if (flow == NULL || !nearly_overdue(flow) || !flow_try(flow)) {
         return;
     }
-    bool gone = flow->generation == mark >> 32 && nearly_overdue(flow) && !flow_is(flow, fd, false);
+    bool due = flow->generation == mark >> 32 && nearly_overdue(flow);
+    bool gone = due && !flow_is(flow, fd, false);
+    if (due && !gone && !flow_is_silent(flow, fd)) {
+        call_rest(&flow->call); /* what came lies there unread, or somebody else reads it */
+    }
     flow_unlock(flow);
     if (gone) {
         forgetting(fd, mark);

@@ -59,8 +59,8 @@ static inline int descriptors_received_messages(const struct mmsghdr *msgs, int 
 }
 
 /*
- * Once a second, before silence is held against anybody: of those whose answer is nearly overdue, which are closed, and nobody
- * saw it?
+ * Once a second, before silence is held against anybody: of those whose answer is nearly overdue, which were closed where
+ * nobody saw it, and which has the peer spoken on?
  */
 void descriptors_look(void);
 

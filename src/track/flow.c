@@ -7,13 +7,7 @@
 #include "track/process.h"
 #include "track/streams.h"
 #include <errno.h>
-#include <linux/tcp.h>
-#include <netinet/in.h>
 #include <string.h>
-
-#ifndef SO_COOKIE
-#define SO_COOKIE 57
-#endif
 
 #define STALE_NS  SECOND_NS       /* a re-used connection that breaks within this was broken before */
 #define UNUSED_NS (5 * SECOND_NS) /* a peer that hangs up on an unused connection earlier has turned us away */
@@ -226,40 +220,6 @@ static void forget(struct flow *flow, int fd)
 void flow_forget(uint64_t mark)
 {
     let_go(mark, -1, forget);
-}
-
-/* ---- is it still that socket -------------------------------------------------------------------------------------- */
-
-bool flow_is(const struct flow *flow, int fd, bool sure)
-{
-    if (process_confined() || flow->cookie == 0 || fd < 0) {
-        return !sure;
-    }
-    uint64_t cookie = 0;
-    socklen_t length = sizeof cookie;
-    if (real_getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &length) != 0) {
-        return false;
-    }
-    return cookie == flow->cookie;
-}
-
-/* The kernel's state of a connection (TCP_ESTABLISHED, TCP_SYN_SENT...); 0: cannot be told. */
-static unsigned kernel_state(int fd)
-{
-    struct tcp_info info;
-    socklen_t length = sizeof info.tcpi_state;
-    if (fd < 0 || process_confined() || real_getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
-        return 0;
-    }
-    return info.tcpi_state;
-}
-
-#define KERNEL_SYN_SENT 2
-#define KERNEL_CLOSED   7
-
-bool flow_is_unopened(const struct flow *flow, int fd)
-{
-    return flow->stage == FLOW_CONNECTING && kernel_state(fd) == KERNEL_CLOSED;
 }
 
 bool flow_under_way(const struct flow *flow)
@@ -510,15 +470,15 @@ static void give_up_connecting(struct flow *flow, int fd, uint64_t silence)
     if (!flow_is(flow, fd, false)) {
         return;
     }
-    switch (kernel_state(fd)) {
-    case KERNEL_CLOSED:
+    switch (flow_kernel_state(fd)) {
+    case FLOW_KERNEL_CLOSED:
         if (flow->pending) { /* it had failed, and nobody asked with what */
             fail_connecting(flow, PREBREAK_KIND_CONNECT);
         } else { /* it was left by a jump, or its thread cancelled, before it had begun */
             flow_lost(flow);
         }
         return;
-    case KERNEL_SYN_SENT:
+    case FLOW_KERNEL_SYN_SENT:
     case 0:
         break;
     default:
@@ -567,7 +527,7 @@ static bool answered_enough(const struct flow *flow)
 /* Did the peer reset it, and the client learn that without a read (libuv closes as soon as epoll says so)? */
 static bool was_reset(const struct flow *flow, int fd)
 {
-    return !flow->finished_out && kernel_state(fd) == KERNEL_CLOSED;
+    return !flow->finished_out && flow_kernel_state(fd) == FLOW_KERNEL_CLOSED;
 }
 
 /*
@@ -604,7 +564,7 @@ static void give_up_open(struct flow *flow, int fd, uint64_t silence)
     } else if (streams(flow)) {
         give_up_stream(flow, silence);
     } else if (silence >= HEDGE_NS && awaited(flow)) {
-        if (flow_is(flow, fd, false)) {
+        if (flow_is_silent(flow, fd)) {
             flow_fail(flow, PREBREAK_KIND_TIMEOUT);
         }
     } else if (answered_enough(flow)) {

@@ -57,6 +57,7 @@ struct flow {
     int gone;            /* and its end was read on the wire: errno, or FLOW_GONE_END; 0: it was not */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */
     uint64_t moved;      /* ns: the last byte, or the connect */
+    uint64_t bytes_read; /* since it was opened */
     struct call call;
     struct exchange exchange;
     uint32_t number;  /* in the pool */
@@ -169,6 +170,19 @@ void flow_drop(uint64_t mark, int fd);
 /* A descriptor's number was handed out anew: what its mark said is gone, and nobody saw how. */
 void flow_forget(uint64_t mark);
 
+/* ---- what the kernel says (flow_socket.c), each a system call ------------------------------------------------------ */
+
+/* Is this descriptor still that socket? True where nobody can tell, and `sure` is false. */
+bool flow_is(const struct flow *flow, int fd, bool sure);
+/* Has it not begun to connect (or failed to already)? */
+bool flow_is_unopened(const struct flow *flow, int fd);
+/* Is it that socket, and has nothing come from the peer but what was read? Else silence is not its fault. */
+bool flow_is_silent(const struct flow *flow, int fd);
+/* The state of a connection; 0: cannot be told. */
+unsigned flow_kernel_state(int fd);
+#define FLOW_KERNEL_SYN_SENT 2
+#define FLOW_KERNEL_CLOSED   7
+
 /* ---- what happened to it (flow.c); all with the flow locked ------------------------------------------------------- */
 
 /* Is this a server that speaks first, so that a client that has not said anything waits for it? */
@@ -197,10 +211,6 @@ void flow_void(struct flow *flow, uint32_t requests);
 /* Nothing that comes can be judged any more: the call under way is neutral. */
 void flow_lost(struct flow *flow);
 
-/* Is this descriptor still that socket? True where nobody can tell, and `sure` is false. */
-bool flow_is(const struct flow *flow, int fd, bool sure);
-/* Has it not begun to connect (or failed to already)? A system call. */
-bool flow_is_unopened(const struct flow *flow, int fd);
 
 /* Before the process ends: what is under way is given up. */
 void flow_at_exit(void);

@@ -300,7 +300,7 @@ static void nothing_there(struct flow *flow, int fd, int flags)
         return;
     }
     int blocking = real_fcntl(fd, F_GETFL);
-    if (blocking != -1 && (blocking & O_NONBLOCK) == 0 && flow_is(flow, fd, false)) {
+    if (blocking != -1 && (blocking & O_NONBLOCK) == 0 && flow_is_silent(flow, fd)) {
         flow_fail(flow, PREBREAK_KIND_TIMEOUT);
     }
 }
@@ -324,6 +324,7 @@ static ssize_t received(struct flow *flow, int fd, uint64_t mark, const struct i
     size_t wanted = result >= 0 ? room(iov, count) : 0;
     if (result > 0) {
         heard(flow, false);
+        flow->bytes_read += (size_t)result;
         flow->drained = (size_t)result < wanted;
         if (flow->plain) {
             /* told by the library */
@@ -378,6 +379,7 @@ ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length
     if (result <= 0 || (flags & MSG_TRUNC) != 0 || !passes(flow, false, (size_t)result)) {
         return received_bytes(flow, fd, mark, bytes, length, flags, result);
     }
+    flow->bytes_read += (size_t)result;
     flow->drained = (size_t)result < length;
     flow_unlock(flow);
     return result;
@@ -395,6 +397,7 @@ ssize_t traffic_received_unseen(int fd, uint64_t mark, size_t wanted, ssize_t re
         ended(flow, fd, error);
     } else if (result > 0) {
         heard(flow, false);
+        flow->bytes_read += (size_t)result;
         if (!passes_unseen(flow, false, (size_t)result)) {
             flow_answer(flow, exchange_received_unseen(&flow->exchange));
         }

@@ -83,3 +83,28 @@ def test_connection_that_is_passed_on_is_not_given_up_by_closing_it(guest, provi
     assert (said, errors, child.returncode) == ("answered well\n", "", 0)
     if guest.preloaded:
         assert total(guest) == {"calls": 1, "neutral": 1}
+
+
+@pytest.mark.parametrize("how", ["bare", "unread"])
+def test_answer_that_came_and_was_not_listened_to_is_no_silence_of_the_provider(guest, provider, how):
+    guest.settings["PREBREAK_PROVIDERS"] = "acme 127.0.0.1 trip=0 min=1000"
+    child = guest.start(BEHIND, provider.port, how, stdin=subprocess.PIPE)
+    time.sleep(1.5)  # long enough for a close to be giving up
+    said, errors = child.communicate("", timeout=30)
+    assert (said.splitlines()[0], said.splitlines()[-1], errors) == ("sent well", "close well", "")
+    if guest.preloaded:
+        assert total(guest) == {"calls": 1, "neutral": 1}
+
+
+@pytest.mark.parametrize("how", ["bare", "unread"])
+def test_answer_that_came_and_was_not_listened_to_is_not_overdue(guest, provider, how):
+    guest.settings["PREBREAK_PROVIDERS"] = "acme 127.0.0.1 trip=0 min=1000 hang=4s"
+    child = guest.start(BEHIND, provider.port, how, "stay", stdin=subprocess.PIPE)
+    for _ in range(7):
+        time.sleep(1)
+        child.stdin.write("\n")
+        child.stdin.flush()
+    said, _ = child.communicate(timeout=30)
+    assert said.count("request well\n") == 7 and child.returncode == 0
+    if guest.preloaded:
+        assert total(guest) == {"calls": 8, "ok": 7, "neutral": 1}

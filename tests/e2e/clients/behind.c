@@ -9,6 +9,8 @@
  *                                         file's
  *   behind PORT outstanding               a request whose connection goes while its answer is to come; after a line of
  *                                         input other requests, until the input ends
+ *   behind PORT bare|unread [stay]        a request whose answer is read by a bare system call, or by nobody; closed a while
+ *                                         later, or (`stay`) kept open while other requests are made, one a line of input
  *   behind PORT give                      a request whose answer is read by a child that the connection is passed to
  *
  * Says what came of each step. A signal would kill it.
@@ -228,6 +230,24 @@ static void answer_still_to_come(const char *port)
     }
 }
 
+static void not_listened(const char *port, bool read_it, bool stay)
+{
+    int fd = dial(port);
+    char answer[1000];
+    say("sent", send(fd, request, sizeof request - 1, 0) == sizeof request - 1);
+    if (read_it) {
+        say("read", bare(SYS_read, fd, (long)answer, sizeof answer) > 12);
+    }
+    for (char line[10]; fgets(line, sizeof line, stdin) != NULL;) {
+        int other = stay ? dial(port) : -1;
+        if (stay) {
+            ask(other);
+            close(other);
+        }
+    }
+    say("close", close(fd) == 0);
+}
+
 static void give(const char *port)
 {
     int fd = dial(port), ways[2], status;
@@ -260,6 +280,8 @@ int main(int count, char **words)
         others_write(words[1], words[2]);
     } else if (strcmp(words[2], "outstanding") == 0) {
         answer_still_to_come(words[1]);
+    } else if (strcmp(words[2], "bare") == 0 || strcmp(words[2], "unread") == 0) {
+        not_listened(words[1], strcmp(words[2], "bare") == 0, count > 3);
     } else if (strcmp(words[2], "give") == 0) {
         give(words[1]);
     } else {
