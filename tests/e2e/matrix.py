@@ -22,6 +22,7 @@ class Client:
     words: tuple  # how it is started; the last word is a file of CLIENTS
     needs: str = None  # another program
     module: str = None  # of Python
+    file: str = None  # of another language's library
     keeps: bool = True  # all its requests on one connection
     sends: int = 1  # how often it sends, by itself, a request that was reset
     connects: int = 1  # how often it tries, by itself, a connection that was refused
@@ -36,6 +37,8 @@ class Client:
                 return f"{self.name}: no {program} here"
         if self.module and subprocess.run([PYTHON, "-c", f"import {self.module}"], capture_output=True).returncode:
             return f"{self.name}: no {self.module} here"
+        if getattr(self, "file", None) and not pathlib.Path(self.file).exists():
+            return f"{self.name}: no {self.file} here"
         return None
 
     def command(self, directory):
@@ -73,6 +76,7 @@ HTTP_CLIENTS = [
     Client("Ruby net/http", ("ruby", "net_http.rb")),
     Client("PHP streams", ("php", "streams.php"), keeps=False),
     Client("PHP curl", ("php", "curl.php"), http2="request"),
+    Client("PHP Guzzle", ("php", "guzzle.php"), file="/usr/share/php/GuzzleHttp/autoload.php"),
     Client("Node http", ("node", "http.js"), secure="turn", first_only=OLD_NODE),
     Client("Node fetch", ("node", "fetch.js"), secure="turn", first_only=OLD_NODE),
     Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), secure="turn", sends=2, first_only=True),
