@@ -197,11 +197,13 @@ bool feed_ahead(struct flow *flow, const struct iovec *iov, size_t count)
         }
         return settle(flow, false);
     }
-    size_t left = AHEAD_MOST;
+    size_t left = AHEAD_MOST, known = flow->ahead;
     for (size_t i = 0; i < count && left > 0; i++) {
         size_t length = iov[i].iov_len < left ? iov[i].iov_len : left;
+        size_t skipped = known < length ? known : length;
         left -= length;
-        if (!ahead(flow, iov[i].iov_base, length, &pass)) {
+        known -= skipped;
+        if (!ahead(flow, (const uint8_t *)iov[i].iov_base + skipped, length - skipped, &pass)) {
             break;
         }
     }

@@ -8,6 +8,15 @@
 #include "track/flow.h"
 
 /*
+ * Is what is about to be written to be looked at? What was read before it was written, and could not be written then, is
+ * most of what is tried again: of HTTP/2, behind that other streams may begin.
+ */
+static inline bool feed_wants(const struct flow *flow)
+{
+    return (flow->ahead == 0 || exchange_framed(&flow->exchange, true)) && exchange_wants_request(&flow->exchange);
+}
+
+/*
  * What is about to be written, where it may begin a request or say whom it is for: reads some of it, and remembers how
  * much (flow->ahead). No vectors: it is not to be seen. False: it is for somebody who is not to be called now.
  */

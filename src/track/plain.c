@@ -107,7 +107,7 @@ void plain_ask(uint64_t mark, const void *bytes, size_t length)
     }
     int saved = errno;
     const struct iovec iov = vector_of(bytes, length);
-    if (flow->ahead == 0 && exchange_wants_request(&flow->exchange) && !feed_ahead(flow, &iov, 1)) {
+    if (feed_wants(flow) && !feed_ahead(flow, &iov, 1)) {
         flow->stage = FLOW_DOOMED;
         flow->exchange.over = true;
     }

@@ -93,8 +93,7 @@ bool traffic_ask(int fd, uint64_t mark, const struct iovec *iov, size_t count)
         } else if (flow->stage == FLOW_DOOMED) {
             pass = !refuse(flow, fd);
             flow->stage = pass ? FLOW_ENDED : flow->stage;
-        } else if (!flow->plain && flow->stage != FLOW_ENDED && flow->ahead == 0 &&
-                   exchange_wants_request(&flow->exchange)) {
+        } else if (!flow->plain && flow->stage != FLOW_ENDED && feed_wants(flow)) {
             pass = ask_request(flow, fd, iov, count);
         }
         flow_note_look(flow);

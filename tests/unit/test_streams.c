@@ -5,6 +5,7 @@
 #include "http2_rig.h"
 #include "track/streams.h"
 #include "track/streams_table.h"
+#include <netinet/tcp.h>
 
 static struct server server;
 static struct provider *acme;
@@ -54,17 +55,31 @@ static void answer(void)
 
 static void dial(void)
 {
+    int at_once = 1;
     fd = rig_dial(&server, &peer);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
+    setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
     out.length = in.length = 0;
     put_preface(&out);
 }
 
-static void set_up(void)
+static void set_up_rule(const char *rule)
 {
-    rig_start("acme 127.0.0.0/8");
+    rig_start(rule);
     server = rig_server();
     acme = rig_provider(&server, NULL);
     dial();
+}
+
+static void set_up(void)
+{
+    set_up_rule("acme 127.0.0.0/8");
+}
+
+/* Whatever is counted, nothing is refused. */
+static void set_up_lenient(void)
+{
+    set_up_rule("acme 127.0.0.0/8 trip=0 min=1000000");
 }
 
 /* The client asks for these streams, at once. */
@@ -157,6 +172,36 @@ START_TEST(frames_say_the_same_in_pieces_of_any_size)
     rig_counts(acme, 2, 0, 0);
     rig_close(fd);
     rig_counts(acme, 2, 0, 0);
+}
+END_TEST
+
+/* The kernel takes some of what is written, or nothing; the client comes again with the rest, and with more. */
+static void write_some(const uint8_t *bytes, size_t length, size_t taken)
+{
+    uint64_t mark = fd_mark(fd);
+    struct iovec iov = {(void *)(uintptr_t)bytes, length};
+    ck_assert(traffic_ask(fd, mark, &iov, 1));
+    errno = EAGAIN;
+    traffic_sent(fd, mark, &iov, 1, taken > 0 ? (ssize_t)taken : -1);
+}
+
+START_TEST(streams_behind_what_is_written_again_are_seen_before_they_are_written)
+{
+    put_headers(&out, 1, END_STREAM, ":method=GET");
+    size_t first = out.length;
+    put_headers(&out, 3, END_STREAM, ":method=GET");
+    write_some(out.bytes, first, 0);
+    write_some(out.bytes, first, 30);
+    ck_assert_uint_eq(rig_view(acme).inflight, 1);
+    struct iovec iov = {out.bytes + 30, out.length - 30};
+    ck_assert(traffic_ask(fd, fd_mark(fd), &iov, 1));
+    ck_assert_uint_eq(rig_view(acme).inflight, 2);
+    traffic_sent(fd, fd_mark(fd), &iov, 1, (ssize_t)iov.iov_len);
+    greet();
+    answer_with(3, "200");
+    answer_with(1, "503");
+    answer();
+    rig_counts(acme, 1, 1, 0);
 }
 END_TEST
 
@@ -584,6 +629,59 @@ START_TEST(what_says_nothing_of_a_stream_is_never_refused)
 }
 END_TEST
 
+/* ---- whatever comes ----------------------------------------------------------------------------------------------- */
+
+/* A session that a real client had (see test_http2.c), with some bytes changed. */
+static void mangle(const char *name, unsigned *seed)
+{
+    static uint8_t bytes[16384];
+    char path[200];
+    snprintf(path, sizeof path, "tests/fuzz/seeds/http2/%s", name);
+    FILE *file = fopen(path, "rb");
+    ck_assert_msg(file != NULL, "%s: run from the top of the source tree", path);
+    size_t length = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    dial();
+    out.length = HTTP2_PREFACE;
+    say();
+    for (size_t at = 0; at + 3 <= length;) {
+        bool from_server = bytes[at] == 1;
+        size_t part = (size_t)(bytes[at + 1] << 8 | bytes[at + 2]);
+        at += 3;
+        for (size_t i = at; i < at + part; i++) {
+            *seed = *seed * 1103515245 + 12345;
+            bytes[i] = *seed >> 16 == 0 || (*seed >> 8) % 300 != 0 ? bytes[i] : (uint8_t)(*seed >> 24);
+        }
+        put(from_server ? &in : &out, bytes + at, part);
+        at += part;
+        if (!from_server) {
+            say();
+        } else {
+            answer_in(1 + (*seed >> 20) % 500);
+        }
+    }
+    rig_close(fd);
+    real_close(peer);
+}
+
+START_TEST(sessions_with_wrong_bytes_leave_nothing_behind)
+{
+    static const char *const names[] = {"nghttp-many",   "h2load",      "grpc",
+                                        "nghttp-upload", "nghttp-push", "python-httpx"};
+    unsigned seed = 1;
+    rig_close(fd);
+    for (unsigned i = 0; i < 600; i++) {
+        mangle(names[i % COUNT(names)], &seed);
+    }
+    struct breaker_view view = rig_view(acme);
+    ck_assert_uint_eq(view.inflight, 0);
+    ck_assert_uint_gt(view.outcome[PREBREAK_OK], 600);
+    ck_assert_uint_gt(view.outcome[PREBREAK_NEUTRAL], 100);
+    ck_assert_uint_le(fdtable.connections.made, 1);
+    ck_assert_uint_le(fdtable.streams.made, 64);
+}
+END_TEST
+
 /* ---- names -------------------------------------------------------------------------------------------------------- */
 
 START_TEST(stream_goes_to_the_name_that_it_is_for)
@@ -621,6 +719,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         every_stream_is_a_call,
+        streams_behind_what_is_written_again_are_seen_before_they_are_written,
         status_that_decides_ends_the_call_with_the_head,
         thousand_streams_at_once_are_a_thousand_calls,
         event_stream_fails_by_what_it_says_and_by_being_cut,
@@ -648,7 +747,7 @@ int main(void)
         what_says_nothing_of_a_stream_is_never_refused,
     };
     Suite *suite = suite_create("streams");
-    TCase *tcase = tcase_create("streams"), *names = tcase_create("names");
+    TCase *tcase = tcase_create("streams"), *names = tcase_create("names"), *wrong = tcase_create("wrong");
     tcase_add_checked_fixture(tcase, set_up, NULL);
     tcase_add_checked_fixture(names, set_up_names, NULL);
     tcase_add_loop_test(tcase, frames_say_the_same_in_pieces_of_any_size, 0, 50);
@@ -656,9 +755,13 @@ int main(void)
     for (size_t i = 0; i < COUNT(tests); i++) {
         tcase_add_test(tcase, tests[i]);
     }
+    tcase_add_checked_fixture(wrong, set_up_lenient, NULL);
+    tcase_set_timeout(wrong, 60);
+    tcase_add_test(wrong, sessions_with_wrong_bytes_leave_nothing_behind);
     tcase_add_test(names, stream_goes_to_the_name_that_it_is_for);
     suite_add_tcase(suite, tcase);
     suite_add_tcase(suite, names);
+    suite_add_tcase(suite, wrong);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
