@@ -34,7 +34,7 @@ class Database:
     needs = None
     before = goodbyes = 0
 
-    def __init__(self):
+    def __init__(self, certificate):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="prebreak-"))
         self.port = free_port()
         self.process = None
@@ -42,10 +42,20 @@ class Database:
             shutil.chown(self.directory, self.user, pwd.getpwnam(self.user).pw_gid)
         else:
             self.user = None
+        self.certificate, self.key = (self.own(file) for file in (certificate.file, certificate.key))
         self.log = open(self.directory / "log", "w+")
         self.prepare()
         self.process = self.start(self.words())
         wait_for(lambda: listens(self.port), limit=60)
+
+    def own(self, file):
+        """A copy of it that the server believes in."""
+        copy = self.directory / file.name
+        shutil.copyfile(file, copy)
+        copy.chmod(0o600)
+        if self.user:
+            shutil.chown(copy, self.user)
+        return copy
 
     @classmethod
     def missing(cls):
@@ -141,6 +151,7 @@ class Mariadb(Database):
 
     name, needs, user = "mariadb", "/usr/sbin/mariadbd", "mysql"
     before, goodbyes = 3, 1
+    before_secure = 3  # it asks for TLS and begins it at once
     small = ["--tmpdir=.", "--innodb-buffer-pool-size=8M", "--innodb-log-file-size=4M"]
 
     def prepare(self):
@@ -150,7 +161,8 @@ class Mariadb(Database):
     def words(self):
         where = [f"--datadir={self.directory}/data", f"--socket={self.directory}/socket", f"--pid-file={self.directory}/pid"]
         network = [f"--port={self.port}", "--bind-address=127.0.0.1", "--skip-name-resolve", "--skip-log-bin"]
-        return [self.needs, "--no-defaults", *where, *network, *self.small]
+        secure = [f"--ssl-cert={self.certificate}", f"--ssl-key={self.key}"]
+        return [self.needs, "--no-defaults", *where, *network, *secure, *self.small]
 
     def close_idle(self, seconds):
         where = ["-h", "127.0.0.1", "-P", str(self.port), "-u", "root"]
@@ -158,18 +170,20 @@ class Mariadb(Database):
 
 
 class Postgres(Database):
-    """Its client asks for TLS, which is not to be had, and logs in; its goodbye is X."""
+    """Its client may ask for TLS, and logs in; its goodbye is X."""
 
     name, user = "postgres", "postgres"
     bin = max(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), default=pathlib.Path("/nonexistent"))
     needs = str(bin / "postgres")
-    before, goodbyes = 2, 1
+    before, goodbyes = 1, 1
+    before_secure = 2  # it asks whether TLS is to be had
 
     def prepare(self):
         self.do(self.bin / "initdb", "--no-sync", "-A", "trust", "-U", "prebreak", "-D", self.directory / "data")
 
     def words(self):
         options = ["listen_addresses=127.0.0.1", f"unix_socket_directories={self.directory}", "fsync=off"]
+        options += ["ssl=on", f"ssl_cert_file={self.certificate}", f"ssl_key_file={self.key}"]
         return [self.needs, "-D", self.directory / "data", "-p", self.port, *(word for each in options for word in ("-c", each))]
 
     def sql(self, words):
@@ -189,8 +203,8 @@ DATABASES = [Redis, Mariadb, Postgres]
 class Client:
     """A program that has one connection to a database, and asks when it is told to."""
 
-    def __init__(self, guest, database, host):
-        self.process = guest.start(PYTHON, CLIENT, database.name, host, database.port, stdin=subprocess.PIPE)
+    def __init__(self, guest, database, host, tls="disable"):
+        self.process = guest.start(PYTHON, CLIENT, database.name, host, database.port, tls, stdin=subprocess.PIPE)
         assert self.hear() == "begins"
 
     def tell(self, words):

@@ -11,7 +11,7 @@ HOST = "acme.test"
 
 
 @pytest.fixture(scope="session")
-def servers():
+def servers(certificate):
     """Started when they are first asked for."""
     running = {}
 
@@ -20,7 +20,7 @@ def servers():
         if why:
             pytest.skip(why)
         if kind not in running:
-            running[kind] = kind()
+            running[kind] = kind(certificate)
         return running[kind]
 
     yield server
@@ -56,6 +56,18 @@ def test_queries_on_one_connection_are_calls_and_the_goodbye_is_neutral(guest, s
 
     if guest.preloaded:
         total(guest, "db", ok=kind.before + 100, neutral=kind.goodbyes)
+
+
+@each_of(Mariadb, Postgres)
+def test_queries_over_tls_that_is_begun_on_the_way_are_calls_too(guest, servers, kind):
+    server = servers(kind)
+    guest.names = {HOST: ["127.0.0.1"]}
+    guest.settings["PREBREAK_PROVIDERS"] = f"db {HOST}"
+    client = Client(guest, server, HOST, tls="require")
+    assert client.ask(50) == "50"
+    client.leave()
+    if guest.preloaded:
+        total(guest, "db", ok=kind.before_secure + 50, neutral=kind.goodbyes)
 
 
 # ---- connections that nobody uses for a while ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A database's client: queries.py KIND HOST PORT. Says that it begins, connects once, does what stdin says, and tells how.
+"""A database's client: queries.py KIND HOST PORT TLS. Says that it begins, connects once, does what stdin says, and tells how.
 
 ask N: so many queries, one after the other; how many were answered, or what went wrong.
 loop: a query every now and then until the next line; how many were answered.
@@ -12,7 +12,7 @@ import pymysql
 import redis as redis_client
 
 
-def redis(host, port):
+def redis(host, port, tls):
 
     client = redis_client.Redis(host=host, port=port, single_connection_client=True)
 
@@ -25,14 +25,14 @@ def redis(host, port):
     return client.ping, listen, client.close
 
 
-def mariadb(host, port):
-    connection = pymysql.connect(host=host, port=port, user="root")
+def mariadb(host, port, tls):
+    connection = pymysql.connect(host=host, port=port, user="root", ssl={"check_hostname": False} if tls == "require" else None)
     cursor = connection.cursor()
     return lambda: cursor.execute("SELECT 1"), None, connection.close
 
 
-def postgres(host, port):
-    connection = psycopg2.connect(host=host, port=port, user="prebreak", dbname="postgres")
+def postgres(host, port, tls):
+    connection = psycopg2.connect(host=host, port=port, user="prebreak", dbname="postgres", sslmode=tls)
     connection.autocommit = True
     cursor = connection.cursor()
 
@@ -46,7 +46,7 @@ def postgres(host, port):
 
 
 print("begins", flush=True)
-ask, listen, close = globals()[sys.argv[1]](sys.argv[2], int(sys.argv[3]))
+ask, listen, close = globals()[sys.argv[1]](sys.argv[2], int(sys.argv[3]), sys.argv[4])
 for line in iter(sys.stdin.readline, ""):
     what, *count = line.split()
     done = 0
