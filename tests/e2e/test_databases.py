@@ -1,11 +1,13 @@
 """Databases, whose protocols prebreak does not read: long-lived connections of real clients to real servers."""
 
+import pathlib
+import subprocess
 import time
 
 import pytest
 
-from databases import DATABASES, Client, Mariadb, Postgres, Redis
-from harness import CALL, wait_for
+from databases import CLIENT, DATABASES, Client, Mariadb, Postgres, Redis
+from harness import CALL, wait_for, which
 
 HOST = "acme.test"
 
@@ -68,6 +70,38 @@ def test_queries_over_tls_that_is_begun_on_the_way_are_calls_too(guest, servers,
     client.leave()
     if guest.preloaded:
         total(guest, "db", ok=kind.before_secure + 50, neutral=kind.goodbyes)
+
+
+# Java brings a TLS of its own, which can only be seen from outside. What its drivers ask by themselves, and what they say
+# last: PostgreSQL's goodbye is as short as a change of keys, and not to be told from one.
+DRIVERS = {
+    Mariadb: ("jdbc:mariadb://{}:{}/?user=root&useSsl={}&trustServerCertificate=true", ["false", "true"], [3, 3], [1, 1]),
+    Postgres: ("jdbc:postgresql://{}:{}/postgres?user=prebreak&sslmode={}", ["disable", "require"], [3, 4], [1, 0]),
+}
+JARS = [pathlib.Path("/usr/share/java") / name for name in ("postgresql.jar", "mariadb-java-client.jar")]
+
+
+@pytest.fixture(scope="session")
+def java(tmp_path_factory):
+    if not which("javac") or not all(jar.exists() for jar in JARS):
+        pytest.skip("no Java with drivers here")
+    directory = tmp_path_factory.mktemp("queries")
+    subprocess.run(["javac", "-d", directory, CLIENT.with_name("Queries.java")], check=True)
+    path = ":".join(str(each) for each in (directory, *JARS))
+    return ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-cp", path, "Queries"]
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["clear", "tls"])
+@each_of(Mariadb, Postgres)
+def test_queries_of_java_are_calls_in_the_clear_and_over_its_own_tls(guest, servers, java, kind, tls):
+    url, choices, before, goodbyes = DRIVERS[kind]
+    server = servers(kind)
+    guest.names = {HOST: ["127.0.0.1"]}
+    guest.settings["PREBREAK_PROVIDERS"] = f"db {HOST}"
+    done = guest.run(*java, url.format(HOST, server.port, choices[tls]), 100)
+    assert done.stdout == "done\n", done.stderr
+    if guest.preloaded:
+        total(guest, "db", ok=before[tls] + 100, neutral=goodbyes[tls])
 
 
 # ---- connections that nobody uses for a while ------------------------------------------------------------------------------
