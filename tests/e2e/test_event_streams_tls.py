@@ -5,11 +5,15 @@ Node is not among the clients: its TLS is inside node itself, and what it reads 
 
 import dataclasses
 
-from asked import CLIENTS_ASKED, Caller, asked, skip_missing
+from asked import CLIENTS_ASKED, Asked, Caller, asked, skip_missing
 from harness import wait_for
+from matrix import PYTHON
 from secure import CLOSE, DOMAIN, Answer
 
 STALL = 2  # seconds
+NAMES = ("requests", "httpx", "httpx over HTTP/2", "aiohttp", "PHP streams")
+STREAMERS = [each for each in CLIENTS_ASKED if each.name in NAMES]
+STREAMERS += [Asked("pycurl", (PYTHON, "python_pycurl.py"), module="pycurl", curl=True)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +70,7 @@ def answers(silence):
 WELL = ("clean", "unmarked", "closed")
 
 
-@asked([each for each in CLIENTS_ASKED if each.name in ("requests", "httpx", "httpx over HTTP/2", "aiohttp", "PHP streams")])
+@asked(STREAMERS)
 def test_streams_that_fail_after_their_200_are_failures(guest, serve, certificate, client):
     skip_missing(client)
     script = answers(2.5 * STALL if guest.preloaded else 0.5)
