@@ -1,6 +1,7 @@
 #include "track/curl_multi.h"
 
 #include "track/curl_finish.h"
+#include "track/curl_hops.h"
 #include "track/curl_multi_inner.h"
 #include "track/layer.h"
 #include "track/names.h"
@@ -100,10 +101,83 @@ static bool goes_to(const struct curl_target *target, const struct address *addr
     struct in_addr in4;
     const uint8_t *bytes = address->bytes;
 
+    if (target->port != address->port) {
+        return false;
+    }
     if (inet_pton(AF_INET, target->host, &in4) == 1) {
         return memcmp(bytes + 12, &in4, sizeof in4) == 0;
     }
     return names_has(address, target->host);
+}
+
+/* Who in a multi handle may be connecting to an address. */
+struct suspects {
+    bool call;    /* a transfer that may go there */
+    bool below;   /* one that is left to the hooks below */
+    bool hop;     /* one that is redirected there, and was not asked, or was refused */
+    bool unknown; /* one of which nobody knows where it goes */
+};
+
+static void suspect(const struct curl_handle *one, const struct address *address, struct suspects *found)
+{
+    uint32_t hashes[NAMES_ADDRESSES];
+    struct curl_target next;
+    bool call = one->member.part == CURL_PART_CALL;
+
+    if (!call && one->member.part != CURL_PART_BELOW) {
+        return;
+    }
+    bool hops = call && curl_hops_next(one, curl_handle_easy(one), &next);
+    const struct curl_target *target = hops ? &next : &one->pending;
+
+    if (!goes_to(target, address)) {
+        bool known = address_in_figures(target->host) || names_addresses(target->host, hashes) > 0;
+
+        found->unknown = found->unknown || (call && !known);
+    } else if (hops || one->hops.refused) {
+        found->hop = true;
+    } else {
+        found->call = found->call || call;
+        found->below = found->below || !call;
+    }
+}
+
+static struct suspects find_suspects(const struct curl_multi *multi, const struct address *address)
+{
+    struct suspects found = {.call = false};
+    const struct curl_handle *one = curl_handle_at(multi->first);
+
+    for (uint32_t i = 0; i < multi->members; i++, one = curl_member_next(one)) {
+        suspect(one, address, &found);
+    }
+    return found;
+}
+
+/*
+ * All that are redirected to this address are asked, since nobody knows which of them it is that connects. Only if all are
+ * refused the connect is: who was refused beside one that was not is stopped before its request.
+ */
+static int ask_hops(const struct curl_multi *multi, const struct address *address)
+{
+    struct curl_handle *one = curl_handle_at(multi->first);
+    int refusal = 0;
+    bool pass = false;
+
+    for (uint32_t i = 0; i < multi->members; i++, one = curl_member_next(one)) {
+        struct curl_target next;
+        CURL *easy = curl_handle_easy(one);
+        bool hops = one->member.part == CURL_PART_CALL && curl_hops_next(one, easy, &next);
+
+        if (!goes_to(hops ? &next : &one->pending, address) || one->member.part != CURL_PART_CALL) {
+            continue;
+        }
+        if (curl_hops_ask(one, easy, address->bytes)) {
+            pass = true;
+        } else {
+            refusal = one->decided->settings.refuse_errno;
+        }
+    }
+    return pass ? 0 : refusal;
 }
 
 /*
@@ -114,28 +188,25 @@ static bool goes_to(const struct curl_target *target, const struct address *addr
 static int decide(struct layer *layer, const struct address *address)
 {
     const struct curl_multi *multi = layer->context;
-    bool below = false;
 
     if (multi->calls == 0) {
         return LAYER_BELOW;
     }
-    if (multi->below + multi->strangers == 0) {
+    if (address == NULL) {
+        return multi->below + multi->strangers == 0 ? 0 : LAYER_BELOW;
+    }
+    if (multi->below + multi->strangers + multi->hopping == 0) {
         return 0;
     }
-    if (address == NULL) {
+    struct suspects found = find_suspects(multi, address);
+
+    if (found.call) {
+        return 0;
+    }
+    if (found.below) {
         return LAYER_BELOW;
     }
-    const struct curl_handle *one = curl_handle_at(multi->first);
-
-    for (uint32_t i = 0; i < multi->members; i++, one = curl_member_next(one)) {
-        bool meant = one->pending.port == address->port && goes_to(&one->pending, address);
-
-        if (meant && one->member.part == CURL_PART_CALL) {
-            return 0;
-        }
-        below = below || (meant && one->member.part == CURL_PART_BELOW);
-    }
-    return below ? LAYER_BELOW : 0;
+    return found.hop && !found.unknown ? ask_hops(multi, address) : 0;
 }
 
 /* True: to be followed by leave(). */

@@ -172,6 +172,9 @@ static void end_unasked(struct curl_handle *handle, CURL *easy, struct curl_fact
 
     if (provider != NULL && call_admit(&handle->call, provider)) {
         call_failed(&handle->call, outcome.kind);
+    } else if (provider != NULL) {
+        handle->decided = provider;
+        handle->hops.refused = true;
     }
 }
 

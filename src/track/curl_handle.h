@@ -79,6 +79,7 @@ struct curl_member {
     uint16_t next, previous;  /* of the multi's ring */
     uint16_t later;           /* whose message is to be read after this one's; 0 none */
     uint8_t part;             /* enum curl_part */
+    bool hopping;             /* it follows redirects */
     bool started;             /* not queued any more; its silence is the provider's */
     long error;               /* OS_ERRNO when it was added, and may be that of an earlier transfer */
     uint64_t times;           /* what curl_multi_times() said when it was added, likewise */

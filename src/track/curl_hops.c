@@ -29,16 +29,19 @@ static bool read_address(const char *text, uint8_t bytes[16])
     return false;
 }
 
-/* False: refused. */
-static bool admit(struct curl_handle *handle, const char *ip)
+/* address: NULL: unknown. False: refused. */
+static bool admit(struct curl_handle *handle, const uint8_t *address)
 {
-    handle->known = read_address(ip, handle->address);
     struct provider *provider = provider_of(&(struct rules_target){
         .host = handle->pending.host,
         .port = handle->pending.port,
-        .address = handle->known ? handle->address : NULL,
+        .address = address,
     });
 
+    handle->known = address != NULL;
+    if (handle->known) {
+        memcpy(handle->address, address, sizeof handle->address);
+    }
     handle->decided = provider;
     handle->decision = CURL_NOT_OURS;
     if (provider != NULL) {
@@ -47,34 +50,38 @@ static bool admit(struct curl_handle *handle, const char *ip)
     return handle->decision != CURL_REFUSED;
 }
 
-/* A request is about to go out: the first of a hop, or another one of the same. False: refused. */
-static bool go_on(struct curl_handle *handle, CURL *easy, const char *ip)
+bool curl_hops_next(const struct curl_handle *handle, CURL *easy, struct curl_target *next)
+{
+    return handle->hops.watched && curl_ask_number(handle, easy, CURLINFO_REDIRECT_COUNT) != handle->hops.count &&
+           curl_target_of_text(handle->api, curl_ask_text(handle, easy, CURLINFO_EFFECTIVE_URL), next);
+}
+
+bool curl_hops_ask(struct curl_handle *handle, CURL *easy, const uint8_t *address)
 {
     struct curl_target next;
-    long hop = curl_ask_number(handle, easy, CURLINFO_REDIRECT_COUNT);
 
-    if (hop == handle->hops.count) {
-        return true;
+    if (!curl_hops_next(handle, easy, &next)) {
+        return !handle->hops.refused;
     }
-    handle->hops.count = hop;
+    handle->hops.count = curl_ask_number(handle, easy, CURLINFO_REDIRECT_COUNT);
     curl_body_hop(handle);
-    if (!curl_target_of_text(handle->api, curl_ask_text(handle, easy, CURLINFO_EFFECTIVE_URL), &next) ||
-        curl_gate_is_same(handle, &next)) {
-        curl_tell_first_byte(handle, easy);
+    if (curl_gate_is_same(handle, &next)) {
+        curl_tell_first_byte(handle, easy); /* the same host goes on answering the same call */
         return true;
     }
     curl_finish_hop(handle, easy);
     handle->pending = next;
-    return admit(handle, ip);
+    handle->hops.refused = !admit(handle, address);
+    return !handle->hops.refused;
 }
 
 static int before_request(void *context, char *ip, char *local_ip, int port, int local_port)
 {
     struct curl_handle *handle = context;
-    CURL *easy = curl_handle_easy(handle);
+    uint8_t address[16];
 
-    if (handle->hops.watched && !go_on(handle, easy, ip)) {
-        handle->hops.refused = true;
+    if (handle->hops.watched &&
+        !curl_hops_ask(handle, curl_handle_easy(handle), read_address(ip, address) ? address : NULL)) {
         return CURL_PREREQFUNC_ABORT;
     }
     struct layer *layer = layer_current(__builtin_frame_address(0));
@@ -120,7 +127,7 @@ void curl_hops_changed(struct curl_handle *handle, CURL *easy)
 
 CURLcode curl_hops_result(struct curl_handle *handle, CURLcode code)
 {
-    if (!handle->hops.refused || code != CURLE_ABORTED_BY_CALLBACK) {
+    if (!handle->hops.refused || (code != CURLE_ABORTED_BY_CALLBACK && code != CURLE_COULDNT_CONNECT)) {
         return code;
     }
     curl_gate_explain(handle);

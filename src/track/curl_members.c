@@ -66,7 +66,9 @@ void curl_member_join(struct curl_handle *handle, struct curl_multi *multi, enum
     multi->members++;
     multi->calls += part == CURL_PART_CALL;
     multi->waiting += part == CURL_PART_CALL;
+    multi->hopping += part == CURL_PART_CALL && handle->options.follow;
     multi->below += part == CURL_PART_BELOW;
+    handle->member.hopping = part == CURL_PART_CALL && handle->options.follow;
 }
 
 void curl_member_started(struct curl_handle *handle)
@@ -84,6 +86,8 @@ void curl_member_over(struct curl_handle *handle)
     if (member->multi != NULL) {
         curl_member_started(handle);
         member->multi->calls -= member->part == CURL_PART_CALL;
+        member->multi->hopping -= member->hopping;
+        member->hopping = false;
         member->multi->below -= member->part == CURL_PART_BELOW;
         member->part = CURL_PART_OVER;
     }

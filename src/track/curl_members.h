@@ -18,6 +18,7 @@ struct curl_multi {
     uint32_t members;           /* handles in the ring, of which */
     uint32_t calls;             /* are CURL_PART_CALL, */
     uint32_t waiting;           /* those of them that have not started, */
+    uint32_t hopping;           /* those that follow redirects, */
     uint32_t below;             /* are CURL_PART_BELOW */
     uint32_t strangers; /* handles in it that we know nothing of: like those below, and their messages are not ours */
     int error;          /* errno of the last connect that failed in it */

@@ -26,12 +26,27 @@ static CURLcode refuse(struct curl_handle *handle, CURL *easy, const void *frame
     return curl_gate_result(handle, code);
 }
 
-/* ---- deciding late ------------------------------------------------------------------------------------------------ */
+/* ---- deciding at a connect ---------------------------------------------------------------------------------------- */
 
 /*
  * Rules that go by address come before the one that fits the name (`- 127.0.0.0/8; * *`): whose call it is shows when
  * libcurl connects. A refusal then is that connect's, and libcurl's own failure of the transfer.
  */
+static void decide_late(struct curl_handle *handle, const uint8_t *address)
+{
+    handle->decided = provider_of(&(struct rules_target){
+        .host = handle->pending.host,
+        .port = handle->pending.port,
+        .address = address,
+    });
+    handle->decision = CURL_NOT_OURS;
+    if (handle->decided != NULL) {
+        handle->decision = call_admit(&handle->call, handle->decided) ? CURL_ADMITTED : CURL_REFUSED;
+    }
+    memcpy(handle->address, address, sizeof handle->address);
+    handle->known = true;
+}
+
 static int decide(struct layer *layer, const struct address *address)
 {
     if (layer->call == NULL || address == NULL) {
@@ -39,24 +54,12 @@ static int decide(struct layer *layer, const struct address *address)
     }
     struct curl_handle *handle = (struct curl_handle *)((char *)layer->call - offsetof(struct curl_handle, call));
 
+    (void)curl_hops_ask(handle, curl_handle_easy(handle), address->bytes);
     if (handle->decision == CURL_UNDECIDED) {
-        struct rules_target target = {
-            .host = handle->pending.host,
-            .port = handle->pending.port,
-            .address = address->bytes,
-        };
-
-        handle->decided = provider_of(&target);
-        if (handle->decided == NULL) {
-            handle->decision = CURL_NOT_OURS;
-        } else if (!call_admit(&handle->call, handle->decided)) {
-            handle->decision = CURL_REFUSED;
-        } else {
-            handle->decision = CURL_ADMITTED;
-            layer_decided(layer);
-        }
-        memcpy(handle->address, address->bytes, sizeof handle->address);
-        handle->known = true;
+        decide_late(handle, address->bytes);
+    }
+    if (handle->decision == CURL_ADMITTED) {
+        layer_decided(layer);
     }
     return handle->decision == CURL_REFUSED ? handle->decided->settings.refuse_errno : 0;
 }
@@ -72,8 +75,8 @@ static CURLcode run(struct curl_handle *handle, CURL *easy, const void *frame)
     }
     if (handle->decision == CURL_UNDECIDED) {
         handle->known = false;
-        layer_defer(decide, NULL);
     }
+    layer_defer(decide, NULL);
     curl_handle_under_way(handle, handle->pending.hash);
     curl_watch_begin(handle, easy);
     CURLcode code = handle->api->easy_perform(easy);

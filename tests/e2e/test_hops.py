@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness import BUILD
+from harness import BUILD, LIBRARY
 
 TRANSFERS = BUILD / "clients" / "transfers"
 MULTI = BUILD / "clients" / "multi"
@@ -66,6 +66,18 @@ def test_hop_to_a_refused_provider_ends_the_transfer_as_a_refused_connection(acm
 
 
 @HOWS
+def test_host_of_a_refused_hop_is_not_even_connected_to(acme, provider, perform):
+    hold_other(acme, provider)
+    provider.other.listener("blackhole")
+    redirect(provider, provider.there)
+
+    assert perform(acme, f"url={provider.here}")[0].startswith("7 302 111 prebreak: other is held-open")
+
+    assert provider.other.report()["connections"] == 0
+    assert counts(acme) == {"ok": 1} and counts(acme, "other") == {"ok": 1, "refused": 1}
+
+
+@HOWS
 @pytest.mark.parametrize(
     "script, said, outcome, kind",
     [
@@ -111,9 +123,11 @@ def test_host_that_a_hop_cannot_connect_to_has_failed_and_not_the_one_before(acm
     provider.other.listener("refuse")
 
     assert easy(acme, f"url={provider.here}")[0].startswith("7 302 111 Failed to connect to other.test")
+    done = acme.run(MULTI, "epoll", *acme.words, "follow", provider.here)
+    assert done.stdout.startswith("0 7 302 111 Failed to connect to other.test")
 
-    assert counts(acme) == {"ok": 1}
-    assert counts(acme, "other") == {"failed": 1} and failures(acme, "other") == {"connect": 1}
+    assert counts(acme) == {"ok": 2}
+    assert counts(acme, "other") == {"failed": 2} and failures(acme, "other") == {"connect": 2}
 
 
 def test_first_byte_of_each_hop_is_its_own(acme, provider):
@@ -138,6 +152,32 @@ def test_hop_is_refused_in_a_multi_handle_and_the_transfer_beside_it_is_served(a
     assert lines[2].startswith(f"2 {code} 0 111 prebreak: other is held-open")
     assert provider.requests() == 2 and provider.other.requests() == 0
     assert counts(acme) == {"ok": 2} and counts(acme, "other") == {"ok": 1, "refused": 3}
+
+
+@pytest.mark.parametrize("how", ["wait", "epoll"])
+def test_refused_hops_in_a_multi_handle_do_not_connect_where_it_is_known_who_would(
+    acme, provider, need_namespaces, tmp_path, how
+):
+    hold_other(acme, provider)
+    redirect(provider, provider.there)
+    (tmp_path / "hosts.own").write_text("127.0.0.1 acme.test other.test\n")
+    script = 'mount --bind hosts.own /etc/hosts && LD_PRELOAD=$GUARD exec "$@"'
+    third = f"http://acme.test:{provider.port}/?"
+
+    def run(*urls):
+        done = acme.run("unshare", "-m", "sh", "-c", script, "sh", MULTI, how, "follow", *urls, GUARD=LIBRARY, LD_PRELOAD=None)
+        return [line.split(" ", 1)[1] for line in sorted(done.stdout.splitlines())]
+
+    said = run(provider.here, third, provider.here)
+
+    assert [line.startswith("7 302 111 prebreak: other is held-open") for line in said] == [True] * 3
+    assert provider.requests() == 3 and provider.other.report()["connections"] == 0
+    assert counts(acme) == {"ok": 3} and counts(acme, "other") == {"ok": 1, "refused": 3}
+
+    # And when it is not refused any more, all is as it was
+    acme.prebreak("release", "other")
+    assert run(provider.here, third, provider.here) == ["0 200 0 "] * 3
+    assert counts(acme) == {"ok": 6} and counts(acme, "other") == {"ok": 4, "refused": 3}
 
 
 def test_hops_in_a_multi_handle_are_calls_of_their_hosts(acme, provider):
