@@ -5,9 +5,12 @@ words of what went wrong.
 """
 
 import dataclasses
+import os
+import pathlib
 import select
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -71,6 +74,17 @@ class Caller:
         what = said(self.process.stdout.readline())
         self.resets += what == "reset"
         return "refused" if what == "reset" else what
+
+
+    def spins(self, seconds=0.5):
+        """Is it busy, though nobody asks it anything?"""
+        before = self.cpu()
+        time.sleep(seconds)
+        return self.cpu() - before > seconds / 2
+
+    def cpu(self):
+        times = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
 
 
 def asked(table=CLIENTS_ASKED):

@@ -9,6 +9,7 @@ import pytest
 
 from asked import CLIENTS_ASKED, Caller, asked, skip_missing
 from harness import Tally, wait_for
+from matrix import PYTHON
 from secure import DOMAIN, always, every
 
 RETRY_AFTER = 3
@@ -156,7 +157,8 @@ def test_kept_connection_is_refused_on_and_opened_again_by_the_first_success(gue
         acme.agrees()
         return
 
-    # Then a request is refused on that very connection, and does not reach the server; and so are others
+    # Then a request is refused on that very connection, and does not reach the server; and so are others; nobody spins
+    assert not acme.tally.caller.spins()
     assert acme.server.connections_of(acme.host) == 1
     assert acme.tally["refused"] == 1 and acme.tally.caller.resets == (not client.curl)
     acme.tally.calls(60)
@@ -182,3 +184,59 @@ def test_what_the_caller_did_wrong_trips_nothing(guest, providers, client):
     if guest.preloaded:
         status = guest.status(acme.name)
         assert (status["phase"], status["transitions"]) == ("closed", 0)
+
+
+# ---- many at once -------------------------------------------------------------------------------------------------------
+
+THREADS = """
+import collections, concurrent.futures, requests, sys
+session = requests.Session()
+session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=5))  # fewer than there are threads: some are new each time
+with concurrent.futures.ThreadPoolExecutor(12) as pool:
+    answers = pool.map(lambda i: session.get(sys.argv[1], timeout=30).status_code, range(int(sys.argv[2])))
+    print(sorted(collections.Counter(answers).items()))
+"""
+
+TASKS = """
+import aiohttp, asyncio, collections, sys
+async def get(session):
+    async with session.get(sys.argv[1]) as answer:
+        await answer.read()
+        return answer.status
+async def main():
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=40)) as session:
+        answers = await asyncio.gather(*(get(session) for _ in range(int(sys.argv[2]))))
+        print(sorted(collections.Counter(answers).items()))
+asyncio.run(main())
+"""
+
+FORKS = """
+import os, requests, sys
+statuses = []
+for _ in range(8):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        session = requests.Session()
+        for _ in range(int(sys.argv[2]) // 8):
+            os.write(writer, b"%d\\n" % session.get(sys.argv[1], timeout=30).status_code)
+        os._exit(0)
+    os.close(writer)
+    statuses.append(reader)
+statuses = [int(line) for reader in statuses for line in os.fdopen(reader)]
+print(sorted((status, statuses.count(status)) for status in set(statuses)))
+"""
+
+
+@pytest.mark.parametrize("program", [THREADS, TASKS, FORKS], ids=["threads", "tasks", "forks"])
+def test_many_at_once_are_counted_each(guest, serve, certificate, program):
+    guest.settings["PREBREAK_PROVIDERS"] = f"acme {DOMAIN} trip=0 min=1000000"
+    guest.names = {DOMAIN: ["127.0.0.1"]}
+    server, _ = serve(["127.0.0.1"])
+    server.script["*"] = every(5, always(503))
+    done = guest.run(PYTHON, "-c", program, f"https://{DOMAIN}:{server.port}/", 400, **certificate.trusting)
+    assert done.stdout == "[(200, 320), (503, 80)]\n", done.stderr
+    assert server.statuses() == {200: 320, 503: 80}
+    if guest.preloaded:
+        wait_for(lambda: guest.status("acme")["inflight"] == 0, limit=5)
+        total = guest.status("acme")["total"]
+        assert (total["calls"], total["ok"], total["failed"]) == (400, 320, 80)
