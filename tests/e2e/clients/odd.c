@@ -227,6 +227,10 @@ static void structures(enum which which, const char *with)
             }
             IN_CHILD(fd = descriptor(which); TELL(with, writev(fd, list, count)));
             IN_CHILD(fd = descriptor(which); TELL(with, readv(fd, list, count)));
+            IN_CHILD(fd = descriptor(which); TELL(with, pwritev2(fd, list, count, -1, 0));
+                     TELL(with, pwritev2(fd, list, count, 5, 1 << 30)));
+            IN_CHILD(fd = descriptor(which); TELL(with, preadv2(fd, list, count, -1, 0));
+                     TELL(with, preadv2(fd, list, count, -1, 1 << 30)));
         }
     }
 }
@@ -273,6 +277,16 @@ static void descriptors(enum which which, const char *with)
              TELL(with, stream == NULL ? 0 : fputs("hello", stream)); TELL(with, stream == NULL ? 0 : fclose(stream));
              TELL(with, close(fd)));
     IN_CHILD(fd = descriptor(which); TELL(with, fdopen(fd, "nonsense") == NULL); TELL(with, close(fd)));
+    IN_CHILD(fd = descriptor(which); TELL(with, dprintf(fd, "%d %s\n", 5, "hello")); TELL(with, dprintf(fd, "%s", ""));
+             TELL(with, close(fd)));
+    IN_CHILD(fd = descriptor(which); FILE *stream = fdopen(fd, "r+"); TELL(with, stream != NULL);
+             TELL(with, stream == NULL ? 0 : freopen("/dev/null", "w", stream) == stream);
+             TELL(with, stream == NULL ? 0 : fputs("hello", stream)); TELL(with, stream == NULL ? 0 : fclose(stream));
+             TELL(with, fcntl(fd, F_GETFD)));
+    IN_CHILD(fd = descriptor(which); TELL(with, send(fd, "x", 1, MSG_OOB | MSG_NOSIGNAL));
+             TELL(with, recv(fd, &value, 1, MSG_OOB | MSG_DONTWAIT));
+             TELL(with, recv(fd, &value, 1, MSG_ERRQUEUE | MSG_DONTWAIT));
+             TELL(with, send(fd, "x", 1, MSG_ZEROCOPY | MSG_NOSIGNAL)));
 }
 
 /* ---- connect ------------------------------------------------------------------------------------------------------ */
