@@ -47,20 +47,23 @@ static bool find_libc(void)
 
 // ---- a peer -----------------------------------------------------------------------------------------------------------
 
-// Says `hello` after a first read, then either talks without end or listens without end.
-static void be_peer(int listener, const char *hello, bool talks)
+enum peer { LISTENS, TALKS, ECHOES };
+
+// Says `hello` after a first read, then does one thing without end.
+static void be_peer(int listener, const char *hello, enum peer peer)
 {
     static char block[65536];
     int fd = accept(listener, NULL, NULL);
     bool good = fd >= 0 && read(fd, block, sizeof block) > 0 && write(fd, hello, strlen(hello)) >= 0;
     memset(block, 0, sizeof block);
     while (good) {
-        good = talks ? write(fd, block, sizeof block) > 0 : read(fd, block, sizeof block) > 0;
+        ssize_t length = peer == TALKS ? (ssize_t)sizeof block : read(fd, block, sizeof block);
+        good = length > 0 && (peer == LISTENS || write(fd, block, (size_t)length) > 0);
     }
 }
 
 // A connection to a peer of its own, whose first bytes were `first`.
-static int connected_to_peer(const char *first, size_t length, const char *hello, bool talks)
+static int connected_to_peer(const char *first, size_t length, const char *hello, enum peer peer)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
@@ -71,7 +74,7 @@ static int connected_to_peer(const char *first, size_t length, const char *hello
     }
     if (fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        be_peer(listener, hello, talks);
+        be_peer(listener, hello, peer);
         _exit(0);
     }
     close(listener);
@@ -123,7 +126,7 @@ static int opened_connection(void)
 static int opened_upload(void)
 {
     static const char head[] = "POST / HTTP/1.1\r\nHost: bench\r\nContent-Length: 1000000000000000\r\n\r\n";
-    return connected_to_peer(head, sizeof head - 1, "", false);
+    return connected_to_peer(head, sizeof head - 1, "", LISTENS);
 }
 
 static int opened_download(void)
@@ -131,7 +134,7 @@ static int opened_download(void)
     static const char get[] = "GET / HTTP/1.1\r\nHost: bench\r\n\r\n";
     static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000000000\r\n\r\n";
     char came[sizeof head - 1];
-    int fd = connected_to_peer(get, sizeof get - 1, head, true);
+    int fd = connected_to_peer(get, sizeof get - 1, head, TALKS);
     return recv(fd, came, sizeof came, MSG_WAITALL) == sizeof came ? fd : -1;
 }
 
@@ -143,12 +146,20 @@ static char record[5 + 1024] = "\x17\x03\x03\x04\x00";
 
 static int opened_tls(void)
 {
-    return connected_to_peer(hello, sizeof hello - 1, "", false);
+    return connected_to_peer(hello, sizeof hello - 1, "", LISTENS);
 }
 
 static int opened_opaque(void)
 {
-    return connected_to_peer("\0", 1, "", false);
+    return connected_to_peer("\0", 1, "", LISTENS);
+}
+
+// One that has been answered once: what follows are turns.
+static int opened_turns(void)
+{
+    char answer[8];
+    int fd = connected_to_peer("\0", 1, "answer", ECHOES);
+    return recv(fd, answer, sizeof answer, 0) > 0 ? fd : -1;
 }
 
 // ---- calls ------------------------------------------------------------------------------------------------------------
@@ -169,6 +180,12 @@ static bool write_null(const struct side *by, int fd)
 static bool send_datagram(const struct side *by, int fd)
 {
     return by->send(fd, "x", 1, MSG_DONTWAIT) == 1;
+}
+
+static bool take_turn(const struct side *by, int fd)
+{
+    char answer[64];
+    return by->send(fd, "\0question", 9, MSG_NOSIGNAL) == 9 && by->recv(fd, answer, sizeof answer, 0) > 0;
 }
 
 static bool exchange(const struct side *by, int fd)
@@ -217,15 +234,11 @@ static const struct kind {
     bool (*call)(const struct side *by, int fd);
     int calls; // a turn
 } kinds[] = {
-    {"read", opened_zero, read_zero, 100},
-    {"write", opened_null, write_null, 100},
-    {"send", opened_datagram, send_datagram, 20},
-    {"exchange", opened_connection, exchange, 5},
-    {"body-send", opened_upload, send_body, 10},
-    {"body-recv", opened_download, recv_body, 10},
-    {"tls-send", opened_tls, send_record, 10},
-    {"opaque-send", opened_opaque, send_body, 10},
-    {"connect", opened_nothing, connect_and_close, 3},
+    {"read", opened_zero, read_zero, 100},          {"write", opened_null, write_null, 100},
+    {"send", opened_datagram, send_datagram, 20},   {"exchange", opened_connection, exchange, 5},
+    {"body-send", opened_upload, send_body, 10},    {"body-recv", opened_download, recv_body, 10},
+    {"tls-send", opened_tls, send_record, 10},      {"opaque-send", opened_opaque, send_body, 10},
+    {"turn", opened_turns, take_turn, 5},           {"connect", opened_nothing, connect_and_close, 3},
     {"refused", opened_stream, connect_refused, 5},
 };
 
