@@ -240,9 +240,10 @@ def table():
         rows.append((client.name + note, "yes", "yes", "yes", SEEN[client.secure], SEEN[client.http2]))
     for proxy in PROXIES:
         note = " (takes one address of a name)" if proxy.first_only else ""
-        rows.append((f"{proxy.name}, as a proxy{note}", "yes", "yes", "yes", "not tried", "-"))
+        rows.append((f"{proxy.name}, as a proxy{note}", "yes", "yes", "yes", SEEN["request"], "-"))
     for client in OPAQUE_CLIENTS:
-        rows.append((client.name, "yes", "yes", "yes" if client.read else "no", "not tried", "requests, status" if client.read else "-"))
+        status, seen = ("yes", SEEN["request"]) if client.read else ("no", SEEN["turn"])
+        rows.append((client.name, "yes", "yes", status, seen, seen if client.read else "-"))
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]) + "\n"
 

@@ -46,10 +46,10 @@ def grpc(take):
 
 
 class Opaque:
-    """One of these on `addresses`, all on one port; those in `refuse` do not listen."""
+    """One of these on `addresses`, all on one port; those in `refuse` do not listen. Over TLS if it is given a context."""
 
-    def __init__(self, protocol, addresses, refuse=(), action="answer"):
-        self.protocol, self.action = protocol, action
+    def __init__(self, protocol, addresses, refuse=(), action="answer", context=None):
+        self.protocol, self.action, self.context = protocol, action, context
         self.requests = self.connections = 0
         self.ended, self.port, self.sockets = False, 0, []
         for address in addresses:
@@ -72,6 +72,18 @@ class Opaque:
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection):
+        try:
+            self.converse(self.secured(connection) if self.context else connection)
+        except OSError:
+            connection.close()
+
+    def secured(self, connection):
+        if self.protocol is postgres:  # that is asked for it first, in the clear
+            connection.recv(8)
+            connection.sendall(b"S")
+        return self.context.wrap_socket(connection, server_side=True)
+
+    def converse(self, connection):
         stream = connection.makefile("rb")
 
         def take(count=0, until=None):

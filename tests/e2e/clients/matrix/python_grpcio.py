@@ -6,7 +6,13 @@ import grpc
 
 host, port, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 options = [("grpc.http2.bdp_probe", 0), ("grpc.enable_http_proxy", 0)]
-with grpc.insecure_channel(f"{host}:{port}", options=options) as channel:
+trusted = os.environ.get("SSL_CERT_FILE")
+if trusted:
+    credentials = grpc.ssl_channel_credentials(open(trusted, "rb").read())
+    channel = grpc.secure_channel(f"{host}:{port}", credentials, options)
+else:
+    channel = grpc.insecure_channel(f"{host}:{port}", options)
+with channel:
     call = channel.unary_unary("/acme.Test/Ping")
     for _ in range(count):
         try:
