@@ -54,10 +54,9 @@ struct flow {
     bool plain;          /* read in the clear, not on the wire: see plain.h */
     bool early;          /* and what the client said so far may still be turned down by the server */
     bool untrusted;      /* and the client knows no good of its certificate */
-    int gone;            /* and its end was read on the wire: errno, or FLOW_GONE_END; 0: it was not */
+    uint32_t bytes_read; /* since it was opened, modulo its range */
     uint32_t ahead;      /* bytes that were read before they were written, and are still to be written */
     uint64_t moved;      /* ns: the last byte, or the connect */
-    uint64_t bytes_read; /* since it was opened */
     struct call call;
     struct exchange exchange;
     uint32_t number;  /* in the pool */
@@ -66,6 +65,7 @@ struct flow {
     uint64_t opened;  /* ns: when connect was called, then when it was found established */
     uint64_t began;   /* ns: the request under way */
     struct address address;
+    int16_t gone; /* its end was read on the wire: errno, or FLOW_GONE_END; 0: it was not */
     struct attempt attempt;
     struct provider *provider; /* as far as it is known; NULL: not to be touched */
 } __attribute__((aligned(64)));
@@ -210,7 +210,6 @@ void flow_fail(struct flow *flow, enum prebreak_kind kind);
 void flow_void(struct flow *flow, uint32_t requests);
 /* Nothing that comes can be judged any more: the call under way is neutral. */
 void flow_lost(struct flow *flow);
-
 
 /* Before the process ends: what is under way is given up. */
 void flow_at_exit(void);

@@ -52,8 +52,8 @@ static bool has_spoken(const struct flow *flow, int fd)
 {
     struct tcp_info info;
     const socklen_t length = offsetof(struct tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received;
-    const uint64_t end = 1; /* which the kernel counts as a byte */
-    return kernel_info(fd, &info, length) && info.tcpi_bytes_received > flow->bytes_read + end;
+    const uint32_t end = 1; /* which the kernel counts as a byte */
+    return kernel_info(fd, &info, length) && (uint32_t)info.tcpi_bytes_received - flow->bytes_read > end;
 }
 
 bool flow_is_silent(const struct flow *flow, int fd)

@@ -308,7 +308,7 @@ static void nothing_there(struct flow *flow, int fd, int flags)
 static void ended(struct flow *flow, int fd, int error)
 {
     if (flow->plain) {
-        flow->gone = error;
+        flow->gone = (int16_t)error;
     } else if (error == FLOW_GONE_END) {
         flow_at_end(flow, fd);
     } else {
@@ -323,7 +323,7 @@ static ssize_t received(struct flow *flow, int fd, uint64_t mark, const struct i
     size_t wanted = result >= 0 ? room(iov, count) : 0;
     if (result > 0) {
         heard(flow, false);
-        flow->bytes_read += (size_t)result;
+        flow->bytes_read += (uint32_t)result;
         flow->drained = (size_t)result < wanted;
         if (flow->plain) {
             /* told by the library */
@@ -378,7 +378,7 @@ ssize_t traffic_received_bytes(int fd, uint64_t mark, void *bytes, size_t length
     if (result <= 0 || (flags & MSG_TRUNC) != 0 || !passes(flow, false, (size_t)result)) {
         return received_bytes(flow, fd, mark, bytes, length, flags, result);
     }
-    flow->bytes_read += (size_t)result;
+    flow->bytes_read += (uint32_t)result;
     flow->drained = (size_t)result < length;
     flow_unlock(flow);
     return result;
@@ -396,7 +396,7 @@ ssize_t traffic_received_unseen(int fd, uint64_t mark, size_t wanted, ssize_t re
         ended(flow, fd, error);
     } else if (result > 0) {
         heard(flow, false);
-        flow->bytes_read += (size_t)result;
+        flow->bytes_read += (uint32_t)result;
         if (!passes_unseen(flow, false, (size_t)result)) {
             flow_answer(flow, exchange_received_unseen(&flow->exchange));
         }
