@@ -230,3 +230,24 @@ def test_streams_in_flight_go_on_when_it_trips_and_the_next_one_alone_is_refused
     total = guest.status("front")["total"]
     assert (total["ok"], total["failed"], total["would_refuse"]) == (11, 0, 1)
     assert total["refused"] >= 1
+
+
+def test_streams_that_hang_fail_one_by_one_while_others_are_answered(guarded, provider, front):
+    guarded.settings["PREBREAK_PROVIDERS"] = f"front 127.0.0.1 {RULE} hang=1s"
+    url = f"http://127.0.0.1:{front(provider).port}/"
+    hanging, well = Streams(guarded, url), Streams(guarded, url)
+    hanging.ask(1)
+    assert [said for said, _ in hanging.hear(1)] == ["200"]
+
+    provider.set(action="hang")
+    hanging.ask(3)
+    wait_for(lambda: provider.requests() == 4)
+    provider.set()
+
+    def all_are_overdue():
+        well.ask(1)
+        assert [said for said, _ in well.hear(1)] == ["200"]
+        return guarded.status("front")["failures"]["hang"] == 3
+
+    wait_for(all_are_overdue, every=0.2)
+    assert guarded.status("front")["total"]["failed"] == 3
