@@ -52,6 +52,7 @@ struct exchange {
     bool secured;       /* TLS: the handshake is over */
     bool requested;     /* TLS: and the client has written data of its own */
     bool tunnel;        /* it runs inside of HTTP/1: by CONNECT, or upgraded */
+    bool upgraded;      /* HTTP/2: to that, so its first stream was asked for in HTTP/1 */
     bool single;        /* of a protocol in which both sides speak by themselves: one connection is one call */
     bool greets;        /* the server is known to speak first, and has not yet */
     bool late;          /* what is fed was let through before the answer came: it begins no turn */

@@ -11,10 +11,12 @@ bool exchange_framed(const struct exchange *exchange, bool from_client)
            (!from_client || exchange->preface == HTTP2_PREFACE);
 }
 
-/* Behind the head of a 101, the first stream is one that was asked for in HTTP/1: that is not followed. */
-static bool may_be(const struct exchange *exchange)
+static void begin(struct exchange *exchange)
 {
-    return !(exchange->tunnel && exchange->duplex);
+    exchange->protocol = EXCHANGE_HTTP2;
+    exchange->upgraded = exchange->tunnel && exchange->duplex; /* behind a 101, which is all that was known of it */
+    exchange->greets = exchange->duplex = false;
+    exchange->asked = 0;
 }
 
 /* How many of these bytes go on with the preface. */
@@ -43,10 +45,10 @@ bool exchange_http2_announced(struct exchange *exchange, const uint8_t *bytes, s
                               unsigned *news)
 {
     size_t before = exchange->preface;
-    *taken = may_be(exchange) ? match(exchange, bytes, length) : 0;
+    *taken = match(exchange, bytes, length);
     *news = EXCHANGE_NOTHING;
     if (exchange->preface == HTTP2_PREFACE) {
-        exchange->protocol = EXCHANGE_HTTP2;
+        begin(exchange);
         *news = exchange_request_begins(exchange); /* the server owes a greeting */
         return true;
     }
@@ -62,13 +64,11 @@ bool exchange_http2_announced(struct exchange *exchange, const uint8_t *bytes, s
 
 bool exchange_http2_greeted(struct exchange *exchange, const uint8_t *bytes, size_t length)
 {
-    if (!may_be(exchange) || !http2_greets(bytes, length)) {
-        return false;
+    bool greeted = http2_greets(bytes, length);
+    if (greeted) {
+        begin(exchange);
     }
-    exchange->protocol = EXCHANGE_HTTP2;
-    exchange->greets = false;
-    exchange->asked = 0;
-    return true;
+    return greeted;
 }
 
 unsigned exchange_http2_sent(struct exchange *exchange, const uint8_t *bytes, size_t length, size_t *taken)

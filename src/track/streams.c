@@ -13,17 +13,30 @@ static struct streams *of(const struct flow *flow)
     return flow->streams != 0 ? streams_at(flow->streams) : NULL;
 }
 
+/*
+ * A connection that was upgraded from HTTP/1: the answer to the request that asked for it is the first stream, of a call that
+ * ended with its 101. What the client allows, it said in a header of that.
+ */
+static bool begin_upgraded(struct streams *streams)
+{
+    struct stream *stream = streams_add(streams, 1);
+    streams->highest = 1;
+    http2_allow(&streams->server, UINT32_MAX, UINT32_MAX);
+    return stream != NULL;
+}
+
 /* The first bytes of either side. NULL: there is no room, and the flow is lost. */
 static struct streams *begin(struct flow *flow)
 {
+    bool good = true;
     if (flow->streams == 0) {
         flow->streams = streams_take();
+        good = flow->streams != 0 && (!flow->exchange.upgraded || begin_upgraded(of(flow)));
     }
-    struct streams *streams = of(flow);
-    if (streams == NULL) {
+    if (!good) {
         flow_lost(flow);
     }
-    return streams;
+    return of(flow);
 }
 
 /* What the flow knows of its exchange: the server's greeting is owed too, unless a stream is. */
@@ -205,7 +218,6 @@ static bool stream_begins(struct flow *flow, struct streams *streams, bool late)
     }
     streams->highest = client->stream;
     stream->connect = client->facts.connect;
-    stream->grpc_status = HTTP2_NONE;
     stream->began = stream->moved = process_now();
     if (alone) {
         flow->began = stream->began;

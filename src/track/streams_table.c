@@ -79,6 +79,7 @@ struct stream *streams_add(struct streams *streams, uint32_t id)
     uint32_t *first = &streams->first[hash_of(id)];
     memset(&stream->id, 0, sizeof *stream - offsetof(struct stream, id));
     stream->id = id;
+    stream->grpc_status = HTTP2_NONE;
     stream->next = *first;
     *first = number;
     streams->inflight++;

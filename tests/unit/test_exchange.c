@@ -437,15 +437,21 @@ START_TEST(bytes_of_http2_that_go_by_unseen_end_it)
 }
 END_TEST
 
-START_TEST(connection_upgraded_to_http2_is_one_call_more)
+START_TEST(connection_upgraded_to_http2_is_known_as_such)
 {
-    given(_i);
-    sent("GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
-    received("HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\n\r\n");
-    received("settings");
-    feed(true, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nsettings", 32, 4096); /* in one piece: it begins a stream */
-    received("answer");
-    ck_assert(exchange.over);
+    const uint8_t settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+    for (int server_first = 0; server_first < 2; server_first++) {
+        given(_i);
+        sent("GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+        received("HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\n\r\n");
+        if (server_first) {
+            feed(false, settings, sizeof settings, sizeof settings);
+        }
+        sent(PREFACE);
+        ck_assert(exchange.upgraded);
+        ck_assert(exchange_framed(&exchange, true));
+        ck_assert(exchange_framed(&exchange, false));
+    }
 }
 END_TEST
 
@@ -533,7 +539,7 @@ int main(void)
         what_only_begins_as_http2_does_is_http1,
         server_of_http2_may_greet_first,
         bytes_of_http2_that_go_by_unseen_end_it,
-        connection_upgraded_to_http2_is_one_call_more,
+        connection_upgraded_to_http2_is_known_as_such,
         what_only_looks_like_http_is_opaque,
         end_of_an_unused_connection_is_idle,
         end_after_an_opaque_request_is_a_cut,

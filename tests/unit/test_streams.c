@@ -564,6 +564,26 @@ START_TEST(pushed_streams_are_no_calls)
 }
 END_TEST
 
+START_TEST(connection_upgraded_from_http1_is_read_on)
+{
+    rig_say(fd, "GET / HTTP/1.1\r\nHost: whatever.test\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+    const char switching[] = "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
+    put(&in, switching, strlen(switching));
+    greet();
+    answer();
+    rig_counts(acme, 1, 0, 0);
+    ask(3, 3);
+    answer_with(1, "503"); /* of the call that its 101 has ended */
+    answer();
+    rig_counts(acme, 1, 0, 0);
+    answer_with(3, "503");
+    answer();
+    rig_counts(acme, 1, 1, 0);
+    rig_close(fd);
+    rig_counts(acme, 1, 1, 0);
+}
+END_TEST
+
 /* ---- refused ------------------------------------------------------------------------------------------------------ */
 
 static void trip(struct provider *provider)
@@ -742,6 +762,7 @@ int main(void)
         what_is_no_http2_makes_it_opaque_and_its_calls_neutral,
         answer_that_nobody_asked_for_makes_it_opaque,
         pushed_streams_are_no_calls,
+        connection_upgraded_from_http1_is_read_on,
         stream_on_an_idle_connection_is_refused_with_it,
         stream_beside_another_is_let_through_and_counted,
         what_says_nothing_of_a_stream_is_never_refused,
