@@ -553,8 +553,8 @@ static void give_up_open(struct flow *flow, int fd, uint64_t silence)
     } else if (!waiting) {
         call_ok(&flow->call); /* a connection that was never used, closed in peace */
     } else if (flow->exchange.ambiguous) {
-        /* What may have been the answer was, if the client is done as soon as it has it. */
-        if (silence < HEDGE_NS) {
+        /* What may have been the answer was, if the client is done as soon as it has it; unless the peer had enough first. */
+        if (silence < HEDGE_NS && !was_reset(flow, fd)) {
             call_ok(&flow->call);
         }
     } else if (flow_decided(flow)) {

@@ -61,13 +61,17 @@ def test_client_server_and_status_agree_over_http2(guest, requests, client, stat
         counted(guest, 3, "ok", None)
 
 
-@clients([client for client in SECURE_CLIENTS if not client.name.startswith("Node ")])
+@clients(SECURE_CLIENTS)
 def test_request_that_is_reset_over_tls_has_failed(guest, requests, client):
-    """But Node leaves a connection that was reset without a look at it, when what it has may have been a short answer."""
     told, provider = requests(client, 3, no_answer("reset"))
     assert told == ["reset"] * 3
     assert len(provider.log) == 3 * client.sends
-    counted(guest, 3 * client.sends, "failed", "reset")
+    if not client.name.startswith("Node "):
+        counted(guest, 3 * client.sends, "failed", "reset")
+    elif guest.preloaded:
+        # It may leave at once, with session tickets that for all that can be seen were a short answer
+        total = guest.status("acme")["total"]
+        assert (total["calls"], total["ok"]) == (3, 0) and total["failed"] + total["neutral"] == 3
 
 
 @clients(SECURE_CLIENTS)
