@@ -5,6 +5,7 @@
  *   descriptors             everything at once; the connections are its own
  *   descriptors vfork PORT  a child of vfork mixes up what a datagram socket and a stream are, another uses the number of
  *                           a connection again, a third ends as a whole process does; then two calls on that connection
+ *   descriptors inherited OURS THEIRS   one exchange over these two
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -171,6 +172,18 @@ static void children(void)
     CHECK(posix_spawn(&child, "/bin/true", &actions, NULL, (char *[]){(char[]){"true"}, NULL}, environ) == 0);
     ended_well(child);
     CHECK(system("true") == 0);
+    exchange(made.ours, made.theirs);
+
+    /* What a program inherits over exec it uses as ever. */
+    child = fork();
+    if (child == 0) {
+        char ours[20], theirs[20];
+        snprintf(ours, sizeof ours, "%d", made.ours);
+        snprintf(theirs, sizeof theirs, "%d", made.theirs);
+        execl("/proc/self/exe", "descriptors", "inherited", ours, theirs, (char *)NULL);
+        _exit(1);
+    }
+    ended_well(child);
     exchange(made.ours, made.theirs);
 
     /* A raw clone that shares nothing, as container runtimes make it. */
@@ -362,9 +375,10 @@ static void high(void)
 {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
-    rlim_t soft = limit.rlim_cur;
+    const struct rlimit before = limit, million = {1 << 20, 1 << 20};
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
+    setrlimit(RLIMIT_NOFILE, &million); /* if this is root */
     struct pair made = pair();
     const int places[] = {1023, 1024, 65535, 65536, (1 << 20) - 1, 1 << 20, (1 << 30) - 1};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -377,8 +391,7 @@ static void high(void)
     exchange(made.ours, made.theirs);
     close(made.ours);
     close(made.theirs);
-    limit.rlim_cur = soft;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    setrlimit(RLIMIT_NOFILE, &before);
 }
 
 /* ---- threads on the same numbers ---------------------------------------------------------------------------------- */
@@ -473,6 +486,10 @@ static int after_vfork(in_port_t port)
 
 int main(int argc, char **argv)
 {
+    if (argc > 3) {
+        exchange(atoi(argv[2]), atoi(argv[3]));
+        return 0;
+    }
     if (argc > 2) {
         return after_vfork((in_port_t)atoi(argv[2]));
     }
