@@ -5,6 +5,8 @@ import subprocess
 import pytest
 
 from harness import BUILD
+from matrix import PYTHON
+from secure import always, every
 
 # What each case of clients/tls.c prints, and how the calls were counted: `ok`, `failed` and of which kind.
 CASES = {
@@ -48,6 +50,34 @@ def test_each_way_of_using_a_library_is_counted_request_by_request(guest, certif
     assert {key: count for key, count in status["failures"].items() if count} == (
         {kind: counts["failed"]} if kind else {}
     )
+
+
+# ---- a caller that nobody sees ------------------------------------------------------------------------------------------
+
+LOOKED_UP = """
+import ctypes, sys
+curl = ctypes.CDLL(sys.argv[1])
+curl.curl_easy_init.restype = ctypes.c_void_p
+easy = ctypes.c_void_p(curl.curl_easy_init())
+curl.curl_easy_setopt(easy, 10002, sys.argv[2].encode())
+curl.curl_easy_setopt(easy, 64, ctypes.c_long(0))
+curl.curl_easy_setopt(easy, 81, ctypes.c_long(0))
+print([curl.curl_easy_perform(easy) for _ in range(6)])
+"""
+
+
+@pytest.mark.parametrize("library", ["libcurl.so.4", "libcurl-gnutls.so.4"])
+def test_libcurl_that_a_program_looked_up_is_seen_at_its_tls_library(guest, serve, library):
+    guest.settings["PREBREAK_PROVIDERS"] = "acme acme.test trip=0 min=1000"
+    guest.names = {"acme.test": ["127.0.0.1"]}
+    server, _ = serve(["127.0.0.1"])
+    server.script["*"] = every(3, always(503))
+    done = guest.run(PYTHON, "-c", LOOKED_UP, library, f"https://acme.test:{server.port}/")
+    assert done.stdout.splitlines()[-1].endswith("[0, 0, 0, 0, 0, 0]"), done.stderr
+    assert server.statuses() == {200: 4, 503: 2} and server.connections == 1
+    if guest.preloaded:
+        total = guest.status("acme")["total"]
+        assert (total["calls"], total["ok"], total["failed"]) == (6, 4, 2)
 
 
 # ---- several libraries of one name --------------------------------------------------------------------------------------
