@@ -73,7 +73,7 @@ def test_libcurl_that_a_program_looked_up_is_seen_at_its_tls_library(guest, serv
     server, _ = serve(["127.0.0.1"])
     server.script["*"] = every(3, always(503))
     done = guest.run(PYTHON, "-c", LOOKED_UP, library, f"https://acme.test:{server.port}/")
-    assert done.stdout.splitlines()[-1].endswith("[0, 0, 0, 0, 0, 0]"), done.stderr
+    assert "[0, 0, 0, 0, 0, 0]" in done.stdout, done.stderr
     assert server.statuses() == {200: 4, 503: 2} and server.connections == 1
     if guest.preloaded:
         total = guest.status("acme")["total"]
