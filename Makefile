@@ -130,7 +130,7 @@ $(BUILD)/support/%: $$(wildcard tests/support/$$*/*.c tests/support/$$*/*.h) $(B
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c,$^) $(ALL_LDFLAGS)
 
 # Clients that know nothing of prebreak.
-$(BUILD)/clients/%: tests/e2e/clients/%.c $(BUILD)/.flags
+$(BUILD)/clients/%: tests/e2e/clients/%.c $(wildcard tests/e2e/clients/*.h) $(BUILD)/.flags
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) -o $@ $< $(call link_with,$<)

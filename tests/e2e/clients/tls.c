@@ -5,148 +5,20 @@
  *
  * link with: -lssl -lcrypto -lgnutls -lpthread
  */
-#include <arpa/inet.h>
+#include "tls_server.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gnutls/gnutls.h>
 #include <netinet/tcp.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define NAME "acme.test"
 #define BODY (4u << 20)
 
-static struct sockaddr_in address = {.sin_family = AF_INET};
-static SSL_CTX *server, *client;
-static int served; // atomic
-
-static void fail(const char *what)
-{
-    ERR_print_errors_fp(stderr);
-    perror(what);
-    exit(1);
-}
-
-// ---- the server -------------------------------------------------------------------------------------------------------
-
-// A head of a request, perhaps begun in early data. False: there is none.
-static bool read_head(SSL *ssl, char *head, size_t size, size_t have)
-{
-    head[have] = '\0';
-    while (strstr(head, "\r\n\r\n") == NULL) {
-        int got = have < size - 1 ? SSL_read(ssl, head + have, 1) : -1;
-        if (got <= 0) {
-            return false;
-        }
-        have += (size_t)got;
-        head[have] = '\0';
-    }
-    return true;
-}
-
-static bool skip_body(SSL *ssl, const char *head)
-{
-    const char *length = strstr(head, "Content-Length: ");
-    char buffer[16384];
-    for (long left = length != NULL ? atol(length + 16) : 0; left > 0;) {
-        int got = SSL_read(ssl, buffer, left < (long)sizeof buffer ? (int)left : (int)sizeof buffer);
-        if (got <= 0) {
-            return false;
-        }
-        left -= got;
-    }
-    return true;
-}
-
-// "/503" is answered so; "/close" and "/cut" until the connection ends, with and without a goodbye.
-static bool answer(SSL *ssl, const char *head)
-{
-    char text[256];
-    int status = atoi(strchr(head, '/') + 1);
-    bool lasts = status != 0;
-    __atomic_add_fetch(&served, 1, __ATOMIC_SEQ_CST);
-    if (lasts) {
-        snprintf(text, sizeof text, "HTTP/1.1 %d Said\r\nContent-Length: 5\r\n\r\nfine\n", status);
-    } else {
-        snprintf(text, sizeof text, "HTTP/1.1 200 Said\r\nConnection: close\r\n\r\nfine\n");
-    }
-    SSL_write(ssl, text, (int)strlen(text));
-    if (strstr(head, "/close ") != NULL) {
-        SSL_shutdown(ssl);
-    }
-    return lasts;
-}
-
-static void *serve(void *argument)
-{
-    char head[4096];
-    size_t early = 0, got = 0;
-    int fd = (int)(intptr_t)argument, state = SSL_READ_EARLY_DATA_ERROR;
-    SSL *ssl = SSL_new(server);
-    SSL_set_fd(ssl, fd);
-    while (SSL_get_max_early_data(ssl) > 0 && early < sizeof head - 1 &&
-           (state = SSL_read_early_data(ssl, head + early, sizeof head - 1 - early, &got)) !=
-               SSL_READ_EARLY_DATA_FINISH) {
-        if (state == SSL_READ_EARLY_DATA_ERROR) {
-            break;
-        }
-        early += got;
-    }
-    if (SSL_accept(ssl) == 1) {
-        while (read_head(ssl, head, sizeof head, early) && skip_body(ssl, head) && answer(ssl, head)) {
-            early = 0;
-        }
-    }
-    shutdown(fd, SHUT_WR);
-    while (read(fd, head, sizeof head) > 0) {
-    }
-    SSL_free(ssl);
-    close(fd);
-    return NULL;
-}
-
-static void *accept_all(void *argument)
-{
-    int listener = (int)(intptr_t)argument;
-    for (;;) {
-        pthread_t thread;
-        int fd = accept(listener, NULL, NULL);
-        if (fd >= 0 && pthread_create(&thread, NULL, serve, (void *)(intptr_t)fd) == 0) {
-            pthread_detach(thread);
-        }
-    }
-    return NULL;
-}
-
-static void start_server(const char *certificate, const char *key)
-{
-    pthread_t thread;
-    socklen_t length = sizeof address;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    server = SSL_CTX_new(TLS_server_method());
-    SSL_CTX_set_options(server, SSL_OP_ALLOW_CLIENT_RENEGOTIATION | SSL_OP_NO_ANTI_REPLAY);
-    SSL_CTX_set_session_id_context(server, (const unsigned char *)"tls", 3);
-    if (SSL_CTX_use_certificate_file(server, certificate, SSL_FILETYPE_PEM) != 1 ||
-        SSL_CTX_use_PrivateKey_file(server, key, SSL_FILETYPE_PEM) != 1 ||
-        SSL_CTX_load_verify_locations(server, certificate, NULL) != 1 ||
-        bind(listener, (struct sockaddr *)&address, length) != 0 || listen(listener, 16) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &length) != 0 ||
-        pthread_create(&thread, NULL, accept_all, (void *)(intptr_t)listener) != 0) {
-        fail("server");
-    }
-    pthread_detach(thread);
-}
+static SSL_CTX *client;
 
 // ---- a client ---------------------------------------------------------------------------------------------------------
 
@@ -423,21 +295,34 @@ static void forked(void)
     hang_up(ssl);
 }
 
+static char upload[BODY + 256];
+
+// Returns its length.
+static size_t upload_prepared(void)
+{
+    memset(upload, 'x', sizeof upload);
+    int head = sprintf(upload, "POST /503 HTTP/1.1\r\nHost: " NAME "\r\nContent-Length: %u\r\n\r\n", BODY);
+    upload[head] = 'x';
+    return (size_t)head + BODY;
+}
+
+static void make_narrow(int fd)
+{
+    int small = 4096;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
 // A body that does not fit the socket: written as far as it goes, again and again.
 static void piecewise(void)
 {
     SSL *ssl = shaken();
-    int fd = SSL_get_fd(ssl), small = 4096;
-    static char text[BODY + 256];
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
-    fcntl(fd, F_SETFL, O_NONBLOCK);
+    int fd = SSL_get_fd(ssl);
+    make_narrow(fd);
     SSL_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE);
     for (int i = 0; i < 2; i++) {
-        memset(text, 'x', sizeof text);
-        int head = sprintf(text, "POST /503 HTTP/1.1\r\nHost: " NAME "\r\nContent-Length: %u\r\n\r\n", BODY);
-        size_t left = (size_t)head + BODY;
-        text[head] = 'x';
-        for (const char *at = text; left > 0;) {
+        size_t left = upload_prepared();
+        for (const char *at = upload; left > 0;) {
             int written = SSL_write(ssl, at, (int)left);
             if (written <= 0 && SSL_get_error(ssl, written) != SSL_ERROR_WANT_WRITE) {
                 fail("SSL_write");
@@ -559,16 +444,11 @@ static void gnutls_corked(void)
 static void gnutls_piecewise(void)
 {
     gnutls_session_t session = gnutls_shaken();
-    int fd = gnutls_transport_get_int(session), small = 4096;
-    static char text[BODY + 256];
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
-    fcntl(fd, F_SETFL, O_NONBLOCK);
+    int fd = gnutls_transport_get_int(session);
+    make_narrow(fd);
     for (int i = 0; i < 2; i++) {
-        memset(text, 'x', sizeof text);
-        int head = sprintf(text, "POST /503 HTTP/1.1\r\nHost: " NAME "\r\nContent-Length: %u\r\n\r\n", BODY);
-        size_t left = (size_t)head + BODY;
-        text[head] = 'x';
-        for (const char *at = text; left > 0;) {
+        size_t left = upload_prepared();
+        for (const char *at = upload; left > 0;) {
             ssize_t sent = gnutls_record_send(session, at, left);
             while (sent == GNUTLS_E_AGAIN) {
                 poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
