@@ -183,7 +183,7 @@ unsigned flow_kernel_state(int fd);
 #define FLOW_KERNEL_SYN_SENT 2
 #define FLOW_KERNEL_CLOSED   7
 
-/* ---- what happened to it (flow.c); all with the flow locked ------------------------------------------------------- */
+/* ---- what happened to it (flow.c, flow_given_up.c); all with the flow locked ------------------------------------------------------- */
 
 /* Is this a server that speaks first, so that a client that has not said anything waits for it? */
 bool flow_greets(const struct flow *flow);
@@ -204,6 +204,10 @@ bool flow_under_way(const struct flow *flow);
 void flow_answered(struct flow *flow);
 /* Does that status say how the call under way ended, whatever becomes of the rest of the answer? */
 bool flow_decided(const struct flow *flow);
+/* Is the answer under way an event stream? */
+bool flow_streams(const struct flow *flow);
+/* Its address is dead, or silent. */
+void flow_fail_connecting(struct flow *flow, enum prebreak_kind kind);
 /* The call under way failed. */
 void flow_fail(struct flow *flow, enum prebreak_kind kind);
 /* Requests of a pipeline that will not be answered on this connection: calls asked for, of which nothing is known. */
