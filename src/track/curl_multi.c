@@ -119,6 +119,11 @@ static void gone(struct curl_handle *handle, CURL *easy)
         uint64_t moved = curl_multi_progress(handle, easy) != member->progress ? member->multi->heard : member->moved;
 
         curl_handle_under_way(handle, 0);
+        if (member->multi->strangers > 0 && member->started &&
+            curl_ask_number(handle, easy, CURLINFO_RESPONSE_CODE) >= 200) {
+            curl_finish(handle, easy, CURLE_OK,
+                        0); /* its message may lie in libcurl: the status is all that is known */
+        }
         curl_finish_given_up(handle, easy, member->started, now > moved ? now - moved : 0);
         curl_watch_end(handle, easy);
     }

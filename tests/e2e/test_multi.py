@@ -350,6 +350,21 @@ def test_transfers_of_both_kinds_stand_in_one_handle_and_none_is_counted_twice(a
     assert provider.requests() == two_addresses.elsewhere.requests() == 6
 
 
+@pytest.mark.parametrize("options", [[], ["unread"], ["late"], ["thread"]])
+def test_handle_that_nobody_knows_stands_in_nobodys_way(acme, provider, options):
+    provider.set("other.test", status=503)
+
+    said = multi(acme, "wait", "stranger", "rounds=2", *options, provider.acme, provider.acme, provider.other)
+
+    code = "-" if options == ["unread"] else "0"
+    assert said == [f"{code} 200 0"] * 4 + [f"{code} 503 0"] * 2
+    assert counts(acme) == {"ok": 2} and counts(acme, "other") == {"failed": 2}
+
+    acme.prebreak("hold", "other", "open")
+    said = multi(acme, "wait", "stranger", *options, provider.acme, provider.acme, provider.other)
+    assert said[:2] == [f"{code} 200 0"] * 2 and "prebreak: other is held-open" in said[2]
+
+
 # ---- streams that share a connection ----------------------------------------------------------------------------------------
 
 NGINX = which("nginx")

@@ -14,6 +14,7 @@
  *     dup        adds duplicates of the handles, made after these stood in a multi handle
  *     share      all share their connections, also with an easy transfer to each URL before
  *     nested     each write callback makes an easy transfer to the same URL, and tries to add another to the multi handle
+ *     stranger   makes the first handle by a function of libcurl's that it looks up itself
  *     late       reads messages only when nothing runs any more
  *
  * Says NUMBER CODE STATUS OS_ERRNO and the error buffer of each transfer as its message comes (CODE - without one).
@@ -21,6 +22,7 @@
 /* link with: -lcurl -lpthread */
 #define CURL_DISABLE_DEPRECATION
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -275,10 +277,20 @@ static void begin(void)
     }
 }
 
-static void make(const char *url)
+static CURL *strange(void)
+{
+    void *library = dlopen("libcurl.so.4", RTLD_NOW);
+    union {
+        void *object;
+        CURL *(*init)(void);
+    } found = {dlsym(library, "curl_easy_init")};
+    return found.init();
+}
+
+static void make(const char *url, bool stranger)
 {
     struct transfer *transfer = &transfers[count++];
-    transfer->easy = curl_easy_init();
+    transfer->easy = stranger ? strange() : curl_easy_init();
     curl_easy_setopt(transfer->easy, CURLOPT_URL, url);
     curl_easy_setopt(transfer->easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl_easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer);
@@ -319,6 +331,8 @@ static void set(const char *name, long value, const char *text)
             curl_easy_setopt(transfers[i].easy, CURLOPT_WRITEFUNCTION, nest);
             curl_easy_setopt(transfers[i].easy, CURLOPT_WRITEDATA, &transfers[i]);
         }
+    } else if (strcmp(name, "stranger") == 0) {
+        return; /* it was made so */
     } else if (strcmp(name, "late") == 0) {
         options.late = true;
     } else if (strcmp(name, "host") == 0) {
@@ -347,11 +361,13 @@ static void set(const char *name, long value, const char *text)
 
 int main(int argc, char **argv)
 {
+    bool stranger = false;
     how = argc > 1 ? argv[1] : "wait";
     begin();
     for (int i = 2; i < argc && count < TRANSFERS; i++) {
+        stranger = stranger || strcmp(argv[i], "stranger") == 0;
         if (strstr(argv[i], "://") != NULL) {
-            make(argv[i]);
+            make(argv[i], stranger && count == 0);
         }
     }
     for (int i = 2; i < argc; i++) {
