@@ -284,9 +284,9 @@ static size_t room(const struct iovec *iov, size_t count)
  */
 static void nothing_there(struct flow *flow, int fd, int flags)
 {
-    bool by_itself = flow->plain || flow->exchange.protocol == EXCHANGE_HTTP2;
-    if (by_itself && !exchange_waiting(&flow->exchange)) {
-        return; /* the library looks for what the peer may say by itself */
+    bool listens = flow->plain || flow->exchange.protocol == EXCHANGE_HTTP2;
+    if (listens && !exchange_waiting(&flow->exchange)) {
+        return; /* it looks for what the peer may say by itself */
     }
     flow->receiving = flow->drained = true;
     const struct exchange *exchange = &flow->exchange;

@@ -1,4 +1,4 @@
-"""HTTP/2 in the clear: each stream is a call, whatever else is on its connection. What the client saw, what the server
+"""HTTP/2 that can be read: each stream is a call, whatever else is on its connection. What the client saw, what the server
 answered and what `status` says is the same, to the call."""
 
 import collections
@@ -26,12 +26,12 @@ def need(program=None, module=None):
 
 @pytest.fixture
 def front(tmp_path, certificate):
-    """front(server): nginx before it, that speaks HTTP/2 in the clear."""
+    """front(server): nginx before it, that speaks HTTP/2, in the clear unless told otherwise."""
     fronts = []
 
     def make(server, **how):
         need("nginx")
-        fronts.append(Http2(tmp_path, certificate, server.port, tls=False, **how))
+        fronts.append(Http2(tmp_path, certificate, server.port, **({"tls": False} | how)))
         return fronts[-1]
 
     yield make
@@ -55,13 +55,14 @@ def counted(guest, name, **expected):
 # ---- many at once ---------------------------------------------------------------------------------------------------------
 
 
-def test_thousand_streams_at_once_are_counted_to_the_call_by_who_asks_and_by_the_proxy(guest, provider, front):
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_thousand_streams_at_once_are_counted_to_the_call_by_who_asks_and_by_the_proxy(guest, provider, front, scheme):
     need("h2load")
     guest.settings["PREBREAK_PROVIDERS"] = f"behind 127.0.0.1:{provider.port} {RULE}; front 127.0.0.1 {RULE}"
     provider.set(status=503, every=5, latency=50)
-    proxy = front(provider, environment=guest.environment())
+    proxy = front(provider, environment=guest.environment(), tls=scheme == "https")
 
-    done = guest.run("h2load", "-n", 1000, "-m", 1000, "-c", 1, f"http://127.0.0.1:{proxy.port}/")
+    done = guest.run("h2load", "-n", 1000, "-m", 1000, "-c", 1, f"{scheme}://127.0.0.1:{proxy.port}/")
 
     assert "800 2xx, 0 3xx, 0 4xx, 200 5xx" in done.stdout
     assert "1000 total, 1000 started, 1000 done, 800 succeeded, 200 failed, 0 errored, 0 timeout" in done.stdout
