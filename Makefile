@@ -169,11 +169,11 @@ harmless: $(BUILD)/.packages-test ## CPython's own tests and Tornado's, with pre
 	@tests/e2e/harmless --build $(BUILD)
 
 demo: $(BUILD)/.packages-demo ## a stock curl before a provider that goes bad and comes back, with and without prebreak
-	@$(MAKE) --no-print-directory build support
+	@$(MAKE) --no-print-directory build $(SUPPORT)
 	@$(BUILD)/support/demo --build $(BUILD)
 
 bench: $(BUILD)/.packages-bench ## ours beside the alternatives, in one run, as ratios
-	@$(MAKE) --no-print-directory build support $(BENCH)
+	@$(MAKE) --no-print-directory build $(SUPPORT) $(BENCH)
 	@tests/bench/run --build $(BUILD)
 
 fuzz: $(BUILD)/.packages-fuzz ## every parser under libFuzzer, SECONDS each (default 30)
