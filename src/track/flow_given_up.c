@@ -113,15 +113,16 @@ static void give_up_answer(struct flow *flow, int fd, uint64_t silence)
 static void give_up_open(struct flow *flow, int fd, uint64_t silence)
 {
     bool waiting = exchange_waiting(&flow->exchange) || flow->receiving;
+    if (waiting && !flow->exchange.ambiguous) {
+        give_up_answer(flow, fd, silence);
+        return;
+    }
+    /* What may have been the answer was, if the client is done as soon as it has it; unless the peer had enough first. */
+    bool answered = waiting && silence < HEDGE_NS && !was_reset(flow, fd);
     if (!waiting && flow->untrusted && flow->exchange.completed == 0) {
         flow_fail(flow, PREBREAK_KIND_TLS);
-    } else if (!waiting) {
-        call_ok(&flow->call); /* a connection that was never used, closed in peace */
-    } else if (!flow->exchange.ambiguous) {
-        give_up_answer(flow, fd, silence);
-    } else if (silence < HEDGE_NS && !was_reset(flow, fd)) {
-        /* What may have been the answer was, if the client is done as soon as it has it; unless the peer had enough first. */
-        call_ok(&flow->call);
+    } else if (!waiting || answered) {
+        call_ok(&flow->call); /* or a connection that was never used, closed in peace */
     }
 }
 
