@@ -28,7 +28,7 @@ enum exchange_news {
     EXCHANGE_ANSWERED = 16,   /* the answer is complete, or all that will ever be told of it */
     EXCHANGE_BROKEN_OFF = 32, /* the TLS handshake was broken off, by either side */
     EXCHANGE_MAYBE = 64,      /* what came after the request may have been its answer, and nobody can tell; or TLS: all
-                                 hands are shaken, and nothing was asked yet */
+                                 hands are shaken, CONNECT: it has connected, and nothing was asked yet */
     EXCHANGE_NEXT = 128,      /* with ANSWERED: another request was written before that; it is the one under way now */
     EXCHANGE_NOT_YET = 256,   /* what may have been the answer was none */
     EXCHANGE_BODY = 0x10000,  /* times an enum body_news: what its body says, before an ANSWERED that comes with it */

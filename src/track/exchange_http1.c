@@ -104,12 +104,30 @@ static bool is_tunnel(const struct exchange *exchange)
            !exchange->requests_lost && !exchange->server_first && http1_idle(&exchange->http.request);
 }
 
+static unsigned upgraded(struct exchange *exchange)
+{
+    exchange->duplex = true;
+    return exchange_answered(exchange);
+}
+
+/*
+ * CONNECT has connected, and no more: its call goes on with what is asked within. A provider that is behind a proxy and
+ * fails all that is asked would else do half of its calls well.
+ */
+static unsigned connected(struct exchange *exchange)
+{
+    exchange->answering = false;
+    exchange->head_told = false;
+    exchange->asked = 0;
+    exchange->completed = 0;
+    return EXCHANGE_MAYBE;
+}
+
 static unsigned tunnel(struct exchange *exchange)
 {
-    exchange->duplex = exchange->http.answer.facts.status == 101;
     exchange->protocol = EXCHANGE_UNKNOWN;
     exchange->tunnel = true;
-    return exchange_answered(exchange);
+    return exchange->http.answer.facts.status == 101 ? upgraded(exchange) : connected(exchange);
 }
 
 /* The head is told, and whether its body is to be read. */
@@ -138,8 +156,10 @@ unsigned exchange_http1_received(struct exchange *exchange, const uint8_t *bytes
             return EXCHANGE_NOTHING;
         }
         exchange->answering = true;
-        http1_answer_begin(answer, http1_pipeline_pop(&exchange->http.pipeline));
-        return EXCHANGE_FIRST_BYTE;
+        enum http1_method method = http1_pipeline_pop(&exchange->http.pipeline);
+        http1_answer_begin(answer, method);
+        return method == HTTP1_CONNECT ? EXCHANGE_NOTHING
+                                       : EXCHANGE_FIRST_BYTE; /* of a proxy, which is not asked for here */
     }
     for (;;) {
         size_t step = 0;
