@@ -147,6 +147,29 @@ def test_proxy_server_and_status_agree(guest, scripted, client, fault):
     counted(guest, fault.requests, fault.outcome, fault.kind)
 
 
+@clients(PROXIES)
+def test_proxy_with_a_kept_connection_is_refused_at_once_and_serves_again_when_let(guest, scripted, client):
+    provider = scripted(client, FAULTS[0])
+    front = Front(start_proxy(guest, client, provider.port, PATIENCE))
+
+    def visit():
+        status = front.get()
+        front.close()
+        return status
+
+    assert [visit() for _ in range(3)] == [200] * 3 and provider.report()["connections"] == 1
+    if guest.preloaded:
+        guest.prebreak("hold", "acme", "open")
+        # Not as one that waited for an answer in vain
+        assert {visit() for _ in range(3)} <= {client.says["refused"], client.says["reset"]}
+        assert provider.requests() == 3
+        guest.prebreak("release", "acme")
+    assert [visit() for _ in range(3)] == [200] * 3 and provider.requests() == 6
+    if guest.preloaded:
+        total = guest.status("acme")["total"]
+        assert total["ok"] == 6 and total["failed"] == total["neutral"] == 0 and total["refused"] >= 3
+
+
 # ---- what is not HTTP: what is written after something was read is a call --------------------------------------------------
 
 
