@@ -11,6 +11,7 @@
 #define GOOD    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 #define BAD     "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
 #define ENDLESS "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nsome"
+#define EVENTS  "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream\r\n\r\ndata: some\n\n"
 
 /* Of the ClientHello that is made by hand. */
 static const uint8_t mine[] = "0123456789abcdef0123456789abcdef", other[] = "0123456789abcdef0123456789abcdeX";
@@ -400,6 +401,51 @@ START_TEST(answer_until_the_end_is_cut_without_a_goodbye)
 }
 END_TEST
 
+START_TEST(library_that_says_it_waits_is_asked_why_once_the_wire_has_ended)
+{
+    shake();
+    ask(REQUEST);
+    ck_assert_int_eq(rig_receive(fd, MSG_DONTWAIT), -1);
+    ck_assert(!plain_waits(mark));
+    rig_reset(peer);
+    ck_assert_int_eq(rig_receive(fd, 0), -1);
+    ck_assert(plain_waits(mark));
+}
+END_TEST
+
+START_TEST(goodbye_that_finds_nobody_is_not_what_broke_the_connection)
+{
+    shake();
+    ask(REQUEST);
+    rig_reset(peer);
+    ck_assert_int_eq(rig_receive(fd, 0), -1);
+    plain_finishing(mark);
+    ck_assert_int_eq(rig_say(fd, "~~"), -1);
+    rig_close(fd);
+    rig_counts(acme, 0, 1, 0);
+    ck_assert_uint_eq(rig_view(acme).failures[PREBREAK_KIND_RESET], 1);
+}
+END_TEST
+
+/* A library may be told to take the end of the connection for a goodbye (Python's and PHP's are). */
+START_TEST(event_stream_until_the_end_is_cut_where_the_end_is_taken_for_a_goodbye)
+{
+    for (int torn = 0; torn < 2; torn++) {
+        shake();
+        ask(REQUEST);
+        hear(EVENTS);
+        if (torn) {
+            real_close(peer);
+            ck_assert_int_eq(rig_receive(fd, 0), 0);
+        }
+        plain_closed(mark);
+        rig_close(fd);
+        rig_counts(acme, 1, (uint64_t)torn, 0);
+        ck_assert_uint_eq(rig_view(acme).failures[PREBREAK_KIND_STREAM], torn);
+    }
+}
+END_TEST
+
 START_TEST(nothing_read_for_no_reason_is_no_end)
 {
     shake();
@@ -476,6 +522,9 @@ int main(void)
         reset_that_nobody_asks_the_library_about_failed_when_the_connection_is_closed,
         answer_until_the_end_is_whole_with_a_goodbye,
         answer_until_the_end_is_cut_without_a_goodbye,
+        library_that_says_it_waits_is_asked_why_once_the_wire_has_ended,
+        goodbye_that_finds_nobody_is_not_what_broke_the_connection,
+        event_stream_until_the_end_is_cut_where_the_end_is_taken_for_a_goodbye,
         nothing_read_for_no_reason_is_no_end,
         alert_before_any_answer_is_a_failure_of_tls,
         goodbye_on_both_sides_of_a_connection_never_used_is_ok,
