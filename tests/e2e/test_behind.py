@@ -85,26 +85,41 @@ def test_connection_that_is_passed_on_is_not_given_up_by_closing_it(guest, provi
         assert total(guest) == {"calls": 1, "neutral": 1}
 
 
-@pytest.mark.parametrize("how", ["bare", "unread"])
-def test_answer_that_came_and_was_not_listened_to_is_no_silence_of_the_provider(guest, provider, how):
+# How the answer is read, and how its call is counted: of one that was not even seen to be made, its connection is all
+UNHEARD = pytest.mark.parametrize("how, outcome", [("bare", "neutral"), ("unread", "neutral"), ("half-ring", "neutral"), ("ring", "ok")])
+
+
+def unless_there_is_no_ring(child):
+    if child.returncode == 77:
+        pytest.skip("no io_uring here")
+    assert child.returncode == 0
+
+
+@UNHEARD
+def test_answer_that_came_and_was_not_listened_to_is_no_silence_of_the_provider(guest, provider, how, outcome):
     guest.settings["PREBREAK_PROVIDERS"] = "acme 127.0.0.1 trip=0 min=1000"
     child = guest.start(BEHIND, provider.port, how, stdin=subprocess.PIPE)
     time.sleep(1.5)  # long enough for a close to be giving up
     said, errors = child.communicate("", timeout=30)
+    unless_there_is_no_ring(child)
     assert (said.splitlines()[0], said.splitlines()[-1], errors) == ("sent well", "close well", "")
     if guest.preloaded:
-        assert total(guest) == {"calls": 1, "neutral": 1}
+        assert total(guest) == {"calls": 1, outcome: 1}
 
 
-@pytest.mark.parametrize("how", ["bare", "unread"])
-def test_answer_that_came_and_was_not_listened_to_is_not_overdue(guest, provider, how):
+@UNHEARD
+def test_answer_that_came_and_was_not_listened_to_is_not_overdue(guest, provider, how, outcome):
     guest.settings["PREBREAK_PROVIDERS"] = "acme 127.0.0.1 trip=0 min=1000 hang=4s"
     child = guest.start(BEHIND, provider.port, how, "stay", stdin=subprocess.PIPE)
     for _ in range(7):
         time.sleep(1)
-        child.stdin.write("\n")
-        child.stdin.flush()
+        if child.poll() is None:
+            child.stdin.write("\n")
+            child.stdin.flush()
     said, _ = child.communicate(timeout=30)
-    assert said.count("request well\n") == 7 and child.returncode == 0
+    unless_there_is_no_ring(child)
+    assert said.count("request well\n") == 7
     if guest.preloaded:
-        assert total(guest) == {"calls": 8, "ok": 7, "neutral": 1}
+        expected = {"calls": 8, "ok": 7}
+        expected[outcome] = expected.get(outcome, 0) + 1
+        assert total(guest) == expected

@@ -9,8 +9,10 @@
  *                                         file's
  *   behind PORT outstanding               a request whose connection goes while its answer is to come; after a line of
  *                                         input other requests, until the input ends
- *   behind PORT bare|unread [stay]        a request whose answer is read by a bare system call, or by nobody; closed a while
- *                                         later, or (`stay`) kept open while other requests are made, one a line of input
+ *   behind PORT bare|half-ring|ring|unread [stay]
+ *                                         a request whose answer is read by a bare system call, by io_uring (`ring`: and
+ *                                         written so), or by nobody; closed a while later, or (`stay`) kept open while
+ *                                         other requests are made, one a line of input
  *   behind PORT give                      a request whose answer is read by a child that the connection is passed to
  *
  * Says what came of each step. A signal would kill it.
@@ -18,12 +20,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -79,6 +83,37 @@ static long bare(long number, long a, long b, long c)
 #else
     result = syscall(number, a, b, c);
 #endif
+    return result;
+}
+
+/* One operation by io_uring, waited for; a ring of its own. */
+static ssize_t by_ring(int operation, int fd, const void *bytes, size_t length)
+{
+    struct io_uring_params parameters;
+    memset(&parameters, 0, sizeof parameters);
+    int ring = (int)syscall(SYS_io_uring_setup, 4, &parameters);
+    if (ring < 0) {
+        exit(77); /* none here */
+    }
+    size_t rings = parameters.sq_off.array + parameters.sq_entries * sizeof(unsigned) + parameters.cq_off.cqes +
+                   parameters.cq_entries * sizeof(struct io_uring_cqe);
+    char *queues = mmap(NULL, rings, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
+    struct io_uring_sqe *entry =
+        mmap(NULL, parameters.sq_entries * sizeof *entry, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
+    if (!(parameters.features & IORING_FEAT_SINGLE_MMAP) || queues == MAP_FAILED || (void *)entry == MAP_FAILED) {
+        exit(77);
+    }
+    *entry = (struct io_uring_sqe){
+        .opcode = (unsigned char)operation, .fd = fd, .addr = (unsigned long)bytes, .len = (unsigned)length};
+    ((unsigned *)(void *)(queues + parameters.sq_off.array))[0] = 0;
+    __atomic_store_n((unsigned *)(void *)(queues + parameters.sq_off.tail), 1, __ATOMIC_RELEASE);
+    if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1) {
+        exit(77);
+    }
+    ssize_t result = ((struct io_uring_cqe *)(void *)(queues + parameters.cq_off.cqes))->res;
+    munmap(entry, parameters.sq_entries * sizeof *entry);
+    munmap(queues, rings);
+    close(ring);
     return result;
 }
 
@@ -230,13 +265,19 @@ static void answer_still_to_come(const char *port)
     }
 }
 
-static void not_listened(const char *port, bool read_it, bool stay)
+static void not_listened(const char *port, const char *how, bool stay)
 {
     int fd = dial(port);
     char answer[1000];
-    say("sent", send(fd, request, sizeof request - 1, 0) == sizeof request - 1);
-    if (read_it) {
+    if (strcmp(how, "ring") == 0) {
+        say("sent", by_ring(IORING_OP_SEND, fd, request, sizeof request - 1) == sizeof request - 1);
+    } else {
+        say("sent", send(fd, request, sizeof request - 1, 0) == sizeof request - 1);
+    }
+    if (strcmp(how, "bare") == 0) {
         say("read", bare(SYS_read, fd, (long)answer, sizeof answer) > 12);
+    } else if (strcmp(how, "unread") != 0) {
+        say("read", by_ring(IORING_OP_RECV, fd, answer, sizeof answer) > 12);
     }
     for (char line[10]; fgets(line, sizeof line, stdin) != NULL;) {
         int other = stay ? dial(port) : -1;
@@ -280,8 +321,9 @@ int main(int count, char **words)
         others_write(words[1], words[2]);
     } else if (strcmp(words[2], "outstanding") == 0) {
         answer_still_to_come(words[1]);
-    } else if (strcmp(words[2], "bare") == 0 || strcmp(words[2], "unread") == 0) {
-        not_listened(words[1], strcmp(words[2], "bare") == 0, count > 3);
+    } else if (strcmp(words[2], "bare") == 0 || strcmp(words[2], "unread") == 0 || strcmp(words[2], "ring") == 0 ||
+               strcmp(words[2], "half-ring") == 0) {
+        not_listened(words[1], words[2], count > 3);
     } else if (strcmp(words[2], "give") == 0) {
         give(words[1]);
     } else {
