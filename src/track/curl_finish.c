@@ -48,7 +48,7 @@ static struct curl_facts gather(struct curl_handle *handle, CURL *easy, CURLcode
         long status = curl_ask_number(handle, easy, CURLINFO_RESPONSE_CODE);
 
         facts.status = status >= 200 && status <= 999 ? (unsigned)status : 0;
-        facts.redirected = curl_ask_number(handle, easy, CURLINFO_REDIRECT_COUNT) > 0;
+        facts.redirected = handle->options.follow && curl_ask_number(handle, easy, CURLINFO_REDIRECT_COUNT) > 0;
         facts.elsewhere = facts.redirected && went_elsewhere(handle, easy);
     }
     switch (code) {
