@@ -30,6 +30,7 @@ static const struct beginning {
 void hpack_begin(struct hpack *hpack, hpack_asker *ask)
 {
     memset(hpack, 0, offsetof(struct hpack, value));
+    memset(hpack->rows, HPACK_UNASKED, sizeof hpack->rows);
     hpack->ask = ask;
     hpack->capacity = hpack->limit = HPACK_DEFAULT;
 }

@@ -14,11 +14,13 @@
 #include "protocol/huffman.h"
 
 #define HPACK_DEFAULT 4096 /* size of a dynamic table, unless a SETTINGS frame says otherwise */
+#define HPACK_ROWS    62   /* of the static table, which counts from 1 */
 #define HPACK_ENTRIES 256  /* of them, at most: of 32 bytes and more each */
 #define HPACK_TEXTS   4096 /* bytes of values that are kept with them */
 #define HPACK_VALUE   256  /* longer values are not kept; nor are names, they are not asked for */
 
-/* Which field is this, for whoever reads them; 0: of no interest. */
+/* Which field is this, for whoever reads them; 0: of no interest. Always the same, and never HPACK_UNASKED. */
+#define HPACK_UNASKED 255
 typedef uint8_t hpack_asker(const char *name, size_t length);
 
 enum hpack_event {
@@ -42,6 +44,7 @@ struct hpack {
     uint32_t size, capacity, limit;
     uint16_t count, newest; /* entries: a ring */
     uint16_t text_end, text_used;
+    uint8_t rows[HPACK_ROWS]; /* which fields those of the static table are, as far as was asked */
     /* the field being read */
     uint8_t state;
     uint8_t kind;

@@ -7,7 +7,7 @@
 /* Of the names that nobody would ask for, the length is all that matters. */
 static const struct row {
     const char *name, *value;
-} rows[] = {
+} rows[HPACK_ROWS] = {
     {"", ""},
     {":authority", ""},
     {":method", "GET"},
@@ -72,17 +72,16 @@ static const struct row {
     {"www-authenticate", ""},
 };
 
-#define ROWS (sizeof rows / sizeof rows[0]) /* the first is none: indices count from 1 */
-
 /* ---- the dynamic table -------------------------------------------------------------------------------------------- */
 
 /* The entry at an index of both tables; NULL: there is none. */
 static const struct hpack_entry *entry_at(const struct hpack *hpack, uint32_t index)
 {
-    uint32_t age = index - (uint32_t)ROWS;
+    uint32_t age = index - HPACK_ROWS;
 
-    return index >= ROWS && age < hpack->count ? &hpack->entries[(hpack->newest + HPACK_ENTRIES - age) % HPACK_ENTRIES]
-                                               : NULL;
+    return index >= HPACK_ROWS && age < hpack->count
+               ? &hpack->entries[(hpack->newest + HPACK_ENTRIES - age) % HPACK_ENTRIES]
+               : NULL;
 }
 
 static uint16_t kept(const struct hpack_entry *entry)
@@ -92,7 +91,7 @@ static uint16_t kept(const struct hpack_entry *entry)
 
 static void evict(struct hpack *hpack)
 {
-    const struct hpack_entry *oldest = entry_at(hpack, ROWS + hpack->count - 1u);
+    const struct hpack_entry *oldest = entry_at(hpack, HPACK_ROWS + hpack->count - 1u);
 
     hpack->size -= oldest->size;
     hpack->text_used -= kept(oldest);
@@ -160,11 +159,14 @@ bool hpack_table_name(struct hpack *hpack, uint32_t index)
         hpack->field = entry->field;
         return true;
     }
-    if (index == 0 || index >= ROWS) {
+    if (index == 0 || index >= HPACK_ROWS) {
         return false;
     }
     hpack->name_length = (uint32_t)strlen(rows[index].name);
-    hpack->field = hpack->ask(rows[index].name, hpack->name_length);
+    if (hpack->rows[index] == HPACK_UNASKED) {
+        hpack->rows[index] = hpack->ask(rows[index].name, hpack->name_length);
+    }
+    hpack->field = hpack->rows[index];
     return true;
 }
 

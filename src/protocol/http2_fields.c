@@ -159,8 +159,10 @@ void http2_facts_begin(struct http2_facts *facts)
 
 void http2_facts_take(struct http2_facts *facts, uint8_t field, const char *value, size_t length)
 {
-    if (field >= ROWS) {
-        retry_take(&facts->retry, field - (unsigned)(ROWS - 1), value, length);
+    if (field >= ROWS) { /* behind :status, as all that begins with a colon comes first */
+        if (facts->status == 0 || retry_status(facts->status)) {
+            retry_take(&facts->retry, field - (unsigned)(ROWS - 1), value, length);
+        }
         return;
     }
     facts->twice |= was(facts->seen, field) ? (uint8_t)(1u << field) : 0;

@@ -35,10 +35,24 @@ static const struct length {
 #define LENGTHS (sizeof lengths / sizeof lengths[0])
 #define LONGEST 30
 
-/* The symbol whose code is next; false: it is not complete yet, or there is none. */
-static bool take(struct huffman *huffman, uint8_t *symbol)
+#define SHORT_MOST 8 /* bits of the codes of four lengths: nearly all of what is ever written */
+#define SHORTS     4
+
+/* Which of those lengths a code has, by its first eight bits (0: none of them), zeros behind it if there are fewer. */
+#define X2(n)   n, n
+#define X8(n)   X2(n), X2(n), X2(n), X2(n)
+#define X16(n)  X8(n), X8(n)
+#define X64(n)  X16(n), X16(n), X16(n), X16(n)
+#define SHORT_5 X64(1), X16(1)                /* 10 codes, 8 times each */
+#define SHORT_6 X64(2), X16(2), X16(2), X8(2) /* 26, 4 times each */
+#define SHORT_7 X64(3)                        /* 32, twice each */
+#define SHORT_8 X2(4), X2(4), X2(4)           /* 6 */
+static const uint8_t shorts[256] = {SHORT_5, SHORT_6, SHORT_7, SHORT_8};
+
+/* The symbol whose code is next, a long one; false: it is not complete yet, or there is none. */
+static bool take_long(struct huffman *huffman, uint8_t *symbol)
 {
-    for (size_t i = 0; i < LENGTHS && lengths[i].bits <= huffman->count; i++) {
+    for (size_t i = SHORTS; i < LENGTHS && lengths[i].bits <= huffman->count; i++) {
         uint8_t rest = (uint8_t)(huffman->count - lengths[i].bits);
         uint32_t code = (uint32_t)(huffman->bits >> rest) - lengths[i].first;
 
@@ -50,6 +64,27 @@ static bool take(struct huffman *huffman, uint8_t *symbol)
         }
     }
     return false;
+}
+
+static inline bool take(struct huffman *huffman, uint8_t *symbol)
+{
+    unsigned count = huffman->count;
+    uint64_t next = count < SHORT_MOST ? huffman->bits << (SHORT_MOST - count) : huffman->bits >> (count - SHORT_MOST);
+    uint8_t which = shorts[(uint8_t)next];
+
+    if (which == 0) {
+        return take_long(huffman, symbol);
+    }
+    const struct length *length = &lengths[which - 1];
+
+    if (length->bits > count) {
+        return false;
+    }
+    count -= length->bits;
+    *symbol = symbols[length->at + (uint8_t)(huffman->bits >> count) - length->first];
+    huffman->bits &= (UINT64_C(1) << count) - 1;
+    huffman->count = (uint8_t)count;
+    return true;
 }
 
 int huffman_feed(struct huffman *huffman, uint8_t byte, uint8_t out[HUFFMAN_MOST])
