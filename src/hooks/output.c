@@ -156,17 +156,11 @@ HOOK ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, si
     return to != 0 ? traffic_sent_unseen(out, to, result) : result;
 }
 
-/* libc formats them into a buffer of its own, and writes that past every hook. */
-static int formatted(int fd, const char *format, va_list list)
-{
-    uint64_t mark = fd_mark(fd);
-    if (mark == 0) {
-        return real_vdprintf(fd, format, list);
-    }
-    return traffic_ask(fd, mark, NULL, 0) ? (int)traffic_sent_unseen(fd, mark, real_vdprintf(fd, format, list)) : -1;
-}
-
-static int formatted_with_care(int fd, int flag, const char *format, va_list list)
+/*
+ * libc formats into a buffer of its own, and writes that past every hook. Not dprintf and vdprintf themselves: many a library
+ * has a function of that name which is another one, and would meet ours in its place. Of what they write, the answer tells.
+ */
+HOOK int __vdprintf_chk(int fd, int flag, const char *format, va_list list)
 {
     uint64_t mark = fd_mark(fd);
     if (mark == 0) {
@@ -177,32 +171,15 @@ static int formatted_with_care(int fd, int flag, const char *format, va_list lis
                : -1;
 }
 
-HOOK int vdprintf(int fd, const char *restrict format, va_list list)
-{
-    return formatted(fd, format, list);
-}
-
-HOOK int dprintf(int fd, const char *restrict format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int result = formatted(fd, format, list);
-    va_end(list);
-    return result;
-}
-
-HOOK int __vdprintf_chk(int fd, int flag, const char *format, va_list list)
-{
-    return formatted_with_care(fd, flag, format, list);
-}
-
 HOOK int __dprintf_chk(int fd, int flag, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    int result = formatted_with_care(fd, flag, format, list);
+    uint64_t mark = fd_mark(fd);
+    bool pass = mark == 0 || traffic_ask(fd, mark, NULL, 0);
+    int result = pass ? real___vdprintf_chk(fd, flag, format, list) : -1;
     va_end(list);
-    return result;
+    return mark != 0 && pass ? (int)traffic_sent_unseen(fd, mark, result) : result;
 }
 
 extern __typeof__(send) __send HOOK_ALIAS(send);

@@ -31,7 +31,6 @@ FIXED(ssize_t, pwritev2, (int fd, const struct iovec *iov, int count, off_t offs
       (fd, iov, count, offset, flags))
 FIXED(ssize_t, pwritev64v2, (int fd, const struct iovec *iov, int count, off64_t offset, int flags),
       (fd, iov, count, offset, flags))
-FIXED(int, vdprintf, (int fd, const char *format, va_list list), (fd, format, list))
 FIXED(int, __vdprintf_chk, (int fd, int flag, const char *format, va_list list), (fd, flag, format, list))
 FIXED(ssize_t, sendfile, (int out, int in, off_t *offset, size_t count), (out, in, offset, count))
 FIXED(ssize_t, sendfile64, (int out, int in, off64_t *offset, size_t count), (out, in, offset, count))
