@@ -91,7 +91,9 @@ def test_provider_that_stops_answering_is_open_while_its_first_callers_still_wai
     def overdue():
         assert guest.run(CALL, "127.0.0.1", provider.port).stdout.strip() == "200"
         time.sleep(0.3)
-        return guest.status("acme")["failures"]["hang"] == COUNT
+        status = guest.status("acme")
+        assert status["failures"]["hang"] == COUNT, (status, server.connections)
+        return True
 
     wait_for(overdue, limit=30)
 
