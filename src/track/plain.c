@@ -26,8 +26,10 @@ bool plain_begin(uint64_t mark, const uint8_t random[TLS_RANDOM])
     int saved = errno;
     bool begins = !flow->plain && flow->stage == FLOW_OPEN && said(flow, random);
     if (begins) {
+        bool tunnel = flow->exchange.tunnel;
         flow->plain = true;
         exchange_begin(&flow->exchange);
+        flow->exchange.tunnel = tunnel; /* whom it leads to is known */
         flow->receiving = flow->drained = false;
         flow->ahead = 0;
         flow->began = 0;
