@@ -14,8 +14,8 @@ static struct streams *of(const struct flow *flow)
 }
 
 /*
- * A connection that was upgraded from HTTP/1: the answer to the request that asked for it is the first stream, of a call that
- * ended with its 101. What the client allows, it said in a header of that.
+ * A connection that was upgraded from HTTP/1: the answer to the request that asked for it is the first stream, of a call
+ * that ended with its 101. What the client allows, it said in a header of that.
  */
 static bool begin_upgraded(struct streams *streams)
 {
