@@ -128,6 +128,8 @@ int descriptor_copied(int from, int to)
 
 /* ---- handed on ---------------------------------------------------------------------------------------------------- */
 
+#define PASSED_MAX 253 /* more, the kernel does not pass in one message */
+
 /* Each descriptor that came along with a message which the kernel has taken or made, and so can be read. */
 static void each_passed(const struct msghdr *msg, void (*each)(int fd))
 {
@@ -137,7 +139,7 @@ static void each_passed(const struct msghdr *msg, void (*each)(int fd))
             continue;
         }
         size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && i < PASSED_MAX; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
             each(fd);
