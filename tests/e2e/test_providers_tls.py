@@ -189,7 +189,8 @@ def test_what_the_caller_did_wrong_trips_nothing(guest, providers, client):
 # ---- many at once -------------------------------------------------------------------------------------------------------
 
 THREADS = """
-import collections, concurrent.futures, requests, sys
+import collections, concurrent.futures, requests, socket, sys
+socket.gethostbyname("acme.test")  # nss_wrapper reads its names at the first question, and only one thread may ask that
 session = requests.Session()
 session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=5))  # fewer than there are threads: some are new each time
 with concurrent.futures.ThreadPoolExecutor(12) as pool:
