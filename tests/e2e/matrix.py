@@ -61,7 +61,14 @@ def node_is_old():
     return int(version[1:].split(".")[0]) < 20
 
 
+def node_links_openssl():
+    """Debian's Node does; others bring a copy of their own that nobody can look into."""
+    node = which("node")
+    return bool(node) and "libssl.so" in subprocess.run(["ldd", node], capture_output=True, text=True).stdout
+
+
 OLD_NODE = node_is_old()
+NODE_SECURE = "request" if node_links_openssl() else "turn"
 
 HTTP_CLIENTS = [
     Client("curl", ("sh", "curl.sh"), needs="curl", http2="request"),
@@ -77,8 +84,8 @@ HTTP_CLIENTS = [
     Client("PHP streams", ("php", "streams.php"), keeps=False),
     Client("PHP curl", ("php", "curl.php"), http2="request"),
     Client("PHP Guzzle", ("php", "guzzle.php"), file="/usr/share/php/GuzzleHttp/autoload.php"),
-    Client("Node http", ("node", "http.js"), secure="turn", first_only=OLD_NODE),
-    Client("Node fetch", ("node", "fetch.js"), secure="turn", first_only=OLD_NODE),
+    Client("Node http", ("node", "http.js"), secure=NODE_SECURE, first_only=OLD_NODE),
+    Client("Node fetch", ("node", "fetch.js"), secure=NODE_SECURE, first_only=OLD_NODE),
     Client("Java HttpURLConnection", ("javac", "UrlConnection.java"), secure="turn", sends=2, first_only=True),
     Client("Java HttpClient", ("javac", "HttpClient.java"), secure="turn", sends=2, connects=2, first_only=True, http2="connection"),
     Client("Rust std", ("rustc", "std.rs"), secure=None),
@@ -237,7 +244,8 @@ def table():
         one_address = "before version 20 tries" if client.name.startswith("Node ") else "tries" if client.first_only else None
         note = f" ({one_address} one address of a name)" if one_address else ""
         note = note or ("" if client.keeps else " (a connection each)")
-        rows.append((client.name + note, "yes", "yes", "yes", SEEN[client.secure], SEEN[client.http2]))
+        over_tls = "requests; status of Debian's" if client.name.startswith("Node ") else SEEN[client.secure]
+        rows.append((client.name + note, "yes", "yes", "yes", over_tls, SEEN[client.http2]))
     for proxy in PROXIES:
         note = " (takes one address of a name)" if proxy.first_only else ""
         rows.append((f"{proxy.name}, as a proxy{note}", "yes", "yes", "yes", SEEN["request"], "-"))

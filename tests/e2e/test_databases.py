@@ -101,7 +101,14 @@ def test_queries_of_java_are_calls_in_the_clear_and_over_its_own_tls(guest, serv
     done = guest.run(*java, url.format(HOST, server.port, choices[tls]), 100)
     assert done.stdout == "done\n", done.stderr
     if guest.preloaded:
-        total(guest, "db", ok=before[tls] + 100, neutral=goodbyes[tls])
+        wait_for(lambda: guest.status("db")["inflight"] == 0, limit=5)
+        told = guest.status("db")["total"]
+        if kind is Postgres and tls:
+            # What it says last is as long as a KeyUpdate, and its first answers as session tickets: one call here or there
+            assert (told["failed"], told["refused"]) == (0, 0)
+            assert abs(told["ok"] + told["neutral"] - before[tls] - 100) <= 1 and told["neutral"] <= 1
+        else:
+            total(guest, "db", ok=before[tls] + 100, neutral=goodbyes[tls])
 
 
 # ---- connections that nobody uses for a while ------------------------------------------------------------------------------
@@ -207,7 +214,7 @@ def test_frozen_databases_are_seen_to_hang_on_kept_connections_and_are_well_when
                 over = {kind: sum(each.over() for each in some) for kind, some in late.items()}
                 return all(over[kind] == guest.status(kind.name)["total"]["refused"] >= 3 for kind in DATABASES)
 
-            wait_for(refused, limit=5)
+            wait_for(refused, limit=10)
             time.sleep(1)
             assert refused()
             for some in late.values():

@@ -113,16 +113,16 @@ def test_only_headers_that_a_rule_believes_make_a_pause(acme, provider, client, 
     assert counted(acme) == ("neutral" if paused else "status")
 
 
-SLOWER = {"slow=5x": "ok", "slow=5x slow_enforce=on": "slow", "slow=100ms slow_enforce=off": "ok"}
+SLOWER = {"slow=10x": "ok", "slow=10x slow_enforce=on": "slow", "slow=400ms slow_enforce=off": "ok"}
 
 
 @pytest.mark.parametrize("setting", SLOWER)
 def test_answer_slower_than_usual_is_told_and_fails_only_where_asked_for(acme, provider, setting):
     acme.settings["PREBREAK_PROVIDERS"] = RULE + " window=500ms " + setting
-    provider.set(latency=10)
+    provider.set(latency=30)
     acme.run(CALL, "--keep", "--calls", 40, "--pause", 50, "acme.test", provider.port, check=True)
     before = acme.status("acme")
-    provider.set(latency=400)
+    provider.set(latency=1500)
     acme.run(CALL, "acme.test", provider.port, check=True)
     after = acme.status("acme")
     assert before["total"]["ok"] == sum(before["first_byte_ms"]["counts"]) == 40
