@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define PREBREAK_REGION_MAGIC   UINT64_C(0x316b616572626570) /* "pebreak1", little-endian */
-#define PREBREAK_REGION_VERSION 1
+#define PREBREAK_REGION_VERSION 2
 
 #define PREBREAK_SLOTS          1024  /* breakers */
 #define PREBREAK_SLOTS_NAMELESS 768   /* of which hosts named after themselves may take this many */

@@ -33,9 +33,9 @@ STANDS_AT(prebreak_region, header, 0);
 STANDS_AT(prebreak_region, hold, 256);
 _Static_assert(PREBREAK_HOLDS == 64 && PREBREAK_NAME == 320, "holds");
 
-/* ---- version 1 -------------------------------------------------------------------------------------------------- */
+/* ---- version 2 -------------------------------------------------------------------------------------------------- */
 
-_Static_assert(PREBREAK_REGION_VERSION == 1, "the numbers below are of version 1");
+_Static_assert(PREBREAK_REGION_VERSION == 2, "the numbers below are of version 2");
 STANDS_AT(prebreak_region, process, 21760);
 STANDS_AT(prebreak_region, event, 87296);
 STANDS_AT(prebreak_region, inflight, 220416);

@@ -52,7 +52,7 @@ START_TEST(beside_a_region_of_another_version_stands_ours_with_its_mode_and_hold
     ck_assert(state.shared);
     orders_taken_over();
     ck_assert(!state_stale(&state));
-    snprintf(versioned, sizeof versioned, "%s.v1", region_path);
+    snprintf(versioned, sizeof versioned, "%s.v%d", region_path, PREBREAK_REGION_VERSION);
     ck_assert_int_eq(stat(versioned, &after), 0);
     ck_assert_int_eq(stat(region_path, &after), 0);
     ck_assert_int_eq(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
