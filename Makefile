@@ -37,7 +37,7 @@ ALL_LDFLAGS = $(SANFLAGS) $(LDFLAGS)
 # The library reads libc's headers as they are declared: fortified inlines would replace the very names that it defines.
 HOOK_CFLAGS = -U_FORTIFY_SOURCE -Wframe-larger-than=1024
 
-sources = $(wildcard $(addsuffix /*.c,$(addprefix src/,$(1))))
+sources = $(wildcard $(addsuffix /*.c,$(addprefix src/,$(1))) $(addsuffix /*/*.c,$(addprefix src/,$(1))))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 # A program names what it needs in a comment: "link with: -lcurl".
@@ -187,7 +187,7 @@ tsan: ## the unit tests under ThreadSanitizer
 
 # ---- quality ----------------------------------------------------------------------------------------------------------
 
-LINT_C := $(wildcard src/*/*.c)
+LINT_C := $(wildcard src/*/*.c src/*/*/*.c)
 lint: $(BUILD)/.packages-lint ## warnings as errors, clang-tidy, cppcheck, clang-format, shellcheck
 	@$(MAKE) --no-print-directory BUILD=build/lint WERROR=-Werror build $(patsubst $(BUILD)/%,build/lint/%,$(UNIT_TESTS))
 	@# One file at a time: given several, clang-tidy 14 sees no va_start from the second on.

@@ -2,9 +2,9 @@
  * Connections: made, opened, asked about, shut down.
  */
 #include "hooks/hook.h"
-#include "track/descriptors.h"
-#include "track/fdtable.h"
-#include "track/flow.h"
+#include "track/flow/descriptors.h"
+#include "track/flow/fdtable.h"
+#include "track/flow/flow.h"
 
 HOOK int socket(int domain, int type, int protocol)
 {

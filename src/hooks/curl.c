@@ -2,8 +2,8 @@
  * libcurl's easy and multi interface.
  */
 #include "hooks/hook.h"
-#include "track/curl.h"
-#include "track/curl_multi.h"
+#include "track/curl/curl.h"
+#include "track/curl/multi.h"
 
 #include <stdarg.h>
 

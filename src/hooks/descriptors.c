@@ -2,9 +2,9 @@
  * Descriptors that go or are copied.
  */
 #include "hooks/hook.h"
-#include "track/descriptors.h"
-#include "track/fdtable.h"
-#include "track/flow.h"
+#include "track/flow/descriptors.h"
+#include "track/flow/fdtable.h"
+#include "track/flow/flow.h"
 #include <stdarg.h>
 #include <sys/prctl.h>
 

@@ -2,9 +2,9 @@
  * Bytes in. A descriptor that is not followed costs one look into the table, and a jump.
  */
 #include "hooks/hook.h"
-#include "track/descriptors.h"
-#include "track/fdtable.h"
-#include "track/flow.h"
+#include "track/flow/descriptors.h"
+#include "track/flow/fdtable.h"
+#include "track/flow/flow.h"
 
 HOOK ssize_t recv(int fd, void *buf, size_t len, int flags)
 {

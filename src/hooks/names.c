@@ -2,8 +2,8 @@
  * Names resolved to addresses.
  */
 #include "hooks/hook.h"
-#include "track/dns.h"
-#include "track/resolve.h"
+#include "track/names/dns.h"
+#include "track/names/resolve.h"
 
 HOOK int getaddrinfo(const char *restrict node, const char *restrict service, const struct addrinfo *restrict hints,
                      struct addrinfo **restrict result)

@@ -2,9 +2,9 @@
  * Bytes out. A descriptor that is not followed costs one look into the table, and a jump.
  */
 #include "hooks/hook.h"
-#include "track/descriptors.h"
-#include "track/fdtable.h"
-#include "track/flow.h"
+#include "track/flow/descriptors.h"
+#include "track/flow/fdtable.h"
+#include "track/flow/flow.h"
 #include <stdarg.h>
 
 #define CALLER __builtin_return_address(0)

@@ -3,7 +3,7 @@
  * anybody pays for reading its environment, and that is all.
  */
 #include "real/real.h"
-#include "track/flow.h"
+#include "track/flow/flow.h"
 #include "track/process.h"
 #include <errno.h>
 

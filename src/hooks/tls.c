@@ -2,12 +2,12 @@
  * The TLS libraries, in the clear.
  */
 #include "hooks/hook.h"
-#include "track/tls.h"
-#include "track/tls_ties.h"
+#include "track/tls/tls.h"
+#include "track/tls/ties.h"
 
 #define CALLER __builtin_return_address(0)
 
-/* ---- OpenSSL ------------------------------------------------------------------------------------------------------ */
+/* ---- OpenSSL ----------------------------------------------------------------------------------------------------- */
 
 HOOK int SSL_connect(SSL *ssl)
 {
@@ -82,7 +82,7 @@ HOOK void SSL_free(SSL *ssl)
     real->SSL_free(ssl);
 }
 
-/* ---- GnuTLS ------------------------------------------------------------------------------------------------------- */
+/* ---- GnuTLS ------------------------------------------------------------------------------------------------------ */
 
 HOOK int gnutls_init(gnutls_session_t *session, unsigned flags)
 {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- admission ---------------------------------------------------------------------------------------------------- */
+/* ---- admission --------------------------------------------------------------------------------------------------- */
 
 static bool admit(struct call *call, struct provider *provider, bool refusable)
 {
@@ -49,7 +49,7 @@ void call_pass(struct call *call, struct provider *provider)
     (void)admit(call, provider, false);
 }
 
-/* ---- on its way --------------------------------------------------------------------------------------------------- */
+/* ---- on its way -------------------------------------------------------------------------------------------------- */
 
 /* Is a call under way that is this process's own? A parent's is forgotten here. */
 static bool mine(struct call *call)
@@ -144,7 +144,7 @@ void call_first_byte(struct call *call, uint64_t latency)
     }
 }
 
-/* ---- its end ------------------------------------------------------------------------------------------------------ */
+/* ---- its end ----------------------------------------------------------------------------------------------------- */
 
 void call_end(struct call *call, const struct breaker_end *end)
 {
@@ -198,7 +198,7 @@ void call_ok(struct call *call)
     }
 }
 
-/* ---- by HTTP status ----------------------------------------------------------------------------------------------- */
+/* ---- by HTTP status ---------------------------------------------------------------------------------------------- */
 
 static enum prebreak_kind kind_of_status(unsigned status)
 {
@@ -299,7 +299,7 @@ void call_quota(struct call *call, unsigned status, const struct retry *retry)
     }
 }
 
-/* ---- by gRPC's status --------------------------------------------------------------------------------------------- */
+/* ---- by gRPC's status -------------------------------------------------------------------------------------------- */
 
 enum { GRPC_DEADLINE_EXCEEDED = 4, GRPC_RESOURCE_EXHAUSTED = 8, GRPC_INTERNAL = 13, GRPC_UNAVAILABLE, GRPC_DATA_LOSS };
 
@@ -332,7 +332,7 @@ void call_grpc(struct call *call, unsigned grpc_status)
     call_end(call, &end);
 }
 
-/* ---- words for a refusal ------------------------------------------------------------------------------------------ */
+/* ---- words for a refusal ----------------------------------------------------------------------------------------- */
 
 struct text {
     char *buffer;

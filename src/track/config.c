@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 
-/* ---- the variables ------------------------------------------------------------------------------------------------ */
+/* ---- the variables ----------------------------------------------------------------------------------------------- */
 
 /* Both long texts and the short ones fit: the kernel takes no string of more than 128 KiB. */
 #define ARENA (2 * RULES_TEXT_MAX + (16u << 10))
@@ -178,7 +178,7 @@ const char *config_path(void)
     return own.config;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------ */
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
 
 REAL_RARE void config_listen(config_told *listener)
 {
@@ -248,7 +248,7 @@ static void complain_of_variables(void)
     }
 }
 
-/* ---- rules in force ----------------------------------------------------------------------------------------------- */
+/* ---- rules in force ---------------------------------------------------------------------------------------------- */
 
 /* A mapping of its own, never changed nor given back once it is published. */
 struct published {
@@ -309,7 +309,7 @@ const struct rules *config_rules(uint32_t *generation)
     return published->rules;
 }
 
-/* ---- the file of rules -------------------------------------------------------------------------------------------- */
+/* ---- the file of rules ------------------------------------------------------------------------------------------- */
 
 static uint64_t tried; /* atomic: which state of the file was looked at last, whatever came of it */
 
@@ -350,7 +350,7 @@ static void follow_file(void)
     __atomic_store_n(&tried, state, __ATOMIC_RELAXED);
 }
 
-/* ---- off files ---------------------------------------------------------------------------------------------------- */
+/* ---- off files --------------------------------------------------------------------------------------------------- */
 
 static const char *const off_files[] = {"/etc/prebreak/off", "/run/prebreak/off"};
 static const char *off; /* atomic: the one that is there */
@@ -387,7 +387,7 @@ const char *config_off(void)
     return __atomic_load_n(&off, __ATOMIC_ACQUIRE);
 }
 
-/* ---- start and look ----------------------------------------------------------------------------------------------- */
+/* ---- start and look ---------------------------------------------------------------------------------------------- */
 
 void config_start(void)
 {

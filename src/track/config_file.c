@@ -8,7 +8,7 @@
 
 const char config_file_unsteady[] = "it is being written";
 
-/* ---- which state a file is in ------------------------------------------------------------------------------------- */
+/* ---- which state a file is in ------------------------------------------------------------------------------------ */
 
 static uint64_t state_of(const struct stat *st)
 {
@@ -29,7 +29,7 @@ uint64_t config_file_state(const char *path)
     return state_hash(1, &error, sizeof error);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static const struct {
     int error;

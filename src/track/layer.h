@@ -14,7 +14,7 @@
 #define TRACK_LAYER_H
 
 #include "real/real.h"
-#include "track/address.h"
+#include "track/names/address.h"
 #include "track/call.h"
 #include <stdint.h>
 

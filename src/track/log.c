@@ -22,7 +22,7 @@ static struct {
     struct statx stderr_at;
 } own;
 
-/* ---- writing without a signal ------------------------------------------------------------------------------------- */
+/* ---- writing without a signal ------------------------------------------------------------------------------------ */
 
 /* What a write may raise: a pipe without a reader, RLIMIT_FSIZE, a terminal that a background job may not write to. */
 static const int raised[] = {SIGPIPE, SIGXFSZ, SIGTTOU};
@@ -81,7 +81,7 @@ static void write_quietly(int fd, const char *line, size_t length, bool pipe)
     be_loud(&quiet);
 }
 
-/* ---- the places --------------------------------------------------------------------------------------------------- */
+/* ---- the places -------------------------------------------------------------------------------------------------- */
 
 static const char no_file[] = "not a regular file";
 
@@ -219,7 +219,7 @@ static void to_syslog(const struct event *event, const char *line, size_t length
     real_close(fd);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 /* Apart from the line's frame, to keep each within bounds. */
 static __attribute__((noinline)) void deliver(const struct event *event, const char *line, size_t length)
@@ -260,7 +260,7 @@ void log_event(struct state *state, struct event *event)
     errno = saved;
 }
 
-/* ---- what config has to tell -------------------------------------------------------------------------------------- */
+/* ---- what config has to tell ------------------------------------------------------------------------------------- */
 
 /* Without a log, a person at a terminal is told what is wrong; a program that reads our stderr never is. */
 static __attribute__((noinline)) void to_terminal(const char *what)

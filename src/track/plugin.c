@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lists of texts, none of them twice ---------------------------------------------------------------------------- */
+/* ---- lists of texts, none of them twice -------------------------------------------------------------------------- */
 
 struct texts {
     size_t used;
@@ -46,7 +46,7 @@ static bool add(struct texts *texts, const char *first, size_t first_length, con
     return true;
 }
 
-/* ---- files --------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 struct file {
     const void *bytes; /* NULL: cannot be read */
@@ -78,7 +78,7 @@ static void close_file(struct file file)
     }
 }
 
-/* ---- one object ---------------------------------------------------------------------------------------------------- */
+/* ---- one object -------------------------------------------------------------------------------------------------- */
 
 /* What has been found out about an object and what will be loaded with it. */
 struct search {
@@ -185,7 +185,7 @@ static enum verdict examine(struct search *search, const char *path, bool is_lib
     return state == ELF_FOREIGN ? ABSENT : harmless ? HARMLESS : DOUBTFUL;
 }
 
-/* ---- and what will be loaded for it -------------------------------------------------------------------------------- */
+/* ---- and what will be loaded for it ------------------------------------------------------------------------------ */
 
 /*
  * Wherever an object of this name lies, it must be harmless: then it need not be known which of them the loader takes.
@@ -241,7 +241,7 @@ static bool are_needed_harmless(struct search *search)
     return true;
 }
 
-/* ---- the question --------------------------------------------------------------------------------------------------- */
+/* ---- the question ------------------------------------------------------------------------------------------------ */
 
 static bool is_harmless(const char *path)
 {

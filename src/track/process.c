@@ -4,12 +4,12 @@
 #include "track/process.h"
 #include "real/real.h"
 #include "rules/text.h"
-#include "track/attempt.h"
+#include "track/flow/attempt.h"
 #include "track/config.h"
-#include "track/descriptors.h"
-#include "track/fdtable.h"
+#include "track/flow/descriptors.h"
+#include "track/flow/fdtable.h"
 #include "track/log.h"
-#include "track/names.h"
+#include "track/names/names.h"
 #include "track/provider.h"
 #include <errno.h>
 #include <linux/futex.h>
@@ -26,7 +26,7 @@ static uint32_t forks;        /* atomic */
 static pid_t pid;             /* of this process, by getpid */
 static uint64_t hash_seed;
 
-/* ---- clock -------------------------------------------------------------------------------------------------------- */
+/* ---- clock ------------------------------------------------------------------------------------------------------- */
 
 /* Without the canary that a local whose address is taken would bring: this is called several times a call. */
 __attribute__((no_stack_protector)) uint64_t process_now(void)
@@ -36,7 +36,7 @@ __attribute__((no_stack_protector)) uint64_t process_now(void)
     return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* ---- random numbers and threads ----------------------------------------------------------------------------------- */
+/* ---- random numbers and threads ---------------------------------------------------------------------------------- */
 
 static __thread struct {
     uint64_t random;
@@ -92,7 +92,7 @@ uint64_t process_thread(void)
     return (uint64_t)(uintptr_t)&thread;
 }
 
-/* ---- forks -------------------------------------------------------------------------------------------------------- */
+/* ---- forks ------------------------------------------------------------------------------------------------------- */
 
 /* In a child, once: whatever was under way is the parent's. */
 static void forked(void)
@@ -153,7 +153,7 @@ bool process_is_own(void)
     return (pid_t)real_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == pid;
 }
 
-/* ---- who calls ---------------------------------------------------------------------------------------------------- */
+/* ---- who calls --------------------------------------------------------------------------------------------------- */
 
 void process_caller(struct breaker_caller *who)
 {
@@ -166,7 +166,7 @@ void process_caller(struct breaker_caller *who)
     who->pid_ns = state != NULL ? state->pid_ns : 0;
 }
 
-/* ---- the region --------------------------------------------------------------------------------------------------- */
+/* ---- the region -------------------------------------------------------------------------------------------------- */
 
 /* Opening a file is a place where a thread may be cancelled: half of what we do would be left undone. */
 static int uncancelled(void)
@@ -291,7 +291,7 @@ enum prebreak_mode process_mode(const struct state *state)
     }
 }
 
-/* ---- once a second ------------------------------------------------------------------------------------------------ */
+/* ---- once a second ----------------------------------------------------------------------------------------------- */
 
 static void told(void *context, int slot, const struct breaker_change *change)
 {
@@ -342,7 +342,7 @@ void process_tick(void)
     process_look(&who);
 }
 
-/* ---- seccomp ------------------------------------------------------------------------------------------------------ */
+/* ---- seccomp ----------------------------------------------------------------------------------------------------- */
 
 void process_confine(void)
 {
@@ -415,7 +415,7 @@ bool process_readable(const void *bytes, size_t length)
     return readable;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 #define CHUNK (64u << 10)
 
@@ -451,7 +451,7 @@ void *process_memory(size_t size)
     }
 }
 
-/* ---- start -------------------------------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------------------------------------- */
 
 REAL_RARE void process_init(void)
 {

@@ -75,7 +75,7 @@ bool process_confined(void);
  */
 bool process_readable(const void *bytes, size_t length);
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* Zeroed memory that is never given back; aligned to 16. NULL: none. */
 void *process_memory(size_t size);

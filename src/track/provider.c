@@ -18,7 +18,7 @@ static struct provider *chunks[CHUNKS]; /* atomic; of CHUNK providers */
 static uint32_t made;
 static uint32_t by_slot[PREBREAK_SLOTS]; /* number of the provider that was met last in a slot; 0 none */
 
-/* ---- all providers ------------------------------------------------------------------------------------------------ */
+/* ---- all providers ----------------------------------------------------------------------------------------------- */
 
 static struct provider *at(uint32_t number)
 {
@@ -90,7 +90,7 @@ static uint32_t number_of(struct state *state, const struct rules_match *match)
     return number;
 }
 
-/* ---- from targets to providers ------------------------------------------------------------------------------------ */
+/* ---- from targets to providers ----------------------------------------------------------------------------------- */
 
 #define CACHE       2048
 #define NUMBER_BITS 16 /* of a word; the rest is the target's hash */
@@ -243,7 +243,7 @@ bool provider_has_unix(void)
     return rules != NULL && rules_has_unix(rules);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 /* Writing a line of log must not be where a thread is cancelled: half of a hook's work would be left undone. */
 static void put(struct state *state, struct event *event)

@@ -4,7 +4,7 @@
  * (8), the client goes on (16), a turn begins unread (32), the writer is told late from here on, or in time again (64).
  * Whatever they are, reading them ends, takes no more than there is, and awaits nothing that is not outstanding.
  */
-#include "track/exchange.h"
+#include "track/exchange/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,10 @@
 #define TESTS_FLOW_RIG_H
 
 #include "real/real.h"
-#include "track/descriptors.h"
-#include "track/fdtable.h"
-#include "track/flow.h"
-#include "track/names.h"
+#include "track/flow/descriptors.h"
+#include "track/flow/fdtable.h"
+#include "track/flow/flow.h"
+#include "track/names/names.h"
 #include "track/process.h"
 #include "track/provider.h"
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-#include "track/curl_handle.h"
+#include "track/curl/handle.h"
 #include "track/process.h"
 
 #include <check.h>

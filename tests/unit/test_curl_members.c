@@ -1,4 +1,4 @@
-#include "track/curl_members.h"
+#include "track/curl/members.h"
 #include "track/process.h"
 
 #include <check.h>

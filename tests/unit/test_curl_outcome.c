@@ -1,4 +1,4 @@
-#include "track/curl_outcome.h"
+#include "track/curl/outcome.h"
 
 #include <check.h>
 #define CURL_DISABLE_DEPRECATION

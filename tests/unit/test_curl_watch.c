@@ -1,5 +1,5 @@
-#include "track/curl_finish.h"
-#include "track/curl_watch.h"
+#include "track/curl/finish.h"
+#include "track/curl/watch.h"
 #include "track/process.h"
 
 #include <check.h>

@@ -1,4 +1,4 @@
-#include "track/dns.h"
+#include "track/names/dns.h"
 #include "track/process.h"
 
 #include <check.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "track/call.h"
-#include "track/curl.h"
-#include "track/names.h"
+#include "track/curl/curl.h"
+#include "track/names/names.h"
 
 /* ---- the process, its providers and its transfers, as far as dns knows them ------------------------------------------ */
 

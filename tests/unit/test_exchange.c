@@ -2,7 +2,7 @@
  * What the bytes of a connection are taken for: fed whole and byte by byte, and passed over where that is allowed, which
  * must all say the same.
  */
-#include "track/exchange.h"
+#include "track/exchange/exchange.h"
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * however the bytes come.
  */
 #include "tls_rig.h"
-#include "track/exchange.h"
+#include "track/exchange/exchange.h"
 
 static struct exchange exchange;
 

@@ -1,7 +1,7 @@
 /*
  * Addresses and the names that this process resolved to them.
  */
-#include "track/names.h"
+#include "track/names/names.h"
 #include <arpa/inet.h>
 #include <check.h>
 #include <netinet/in.h>

@@ -2,10 +2,10 @@
  * Connections that a TLS library tells the plaintext of, against real sockets on loopback: what the library would write
  * there stands for ciphertext here, and is read by nobody.
  */
-#include "track/plain.h"
+#include "track/tls/plain.h"
 #include "flow_rig.h"
 #include "tls_rig.h"
-#include "track/tls_ties.h"
+#include "track/tls/ties.h"
 
 #define REQUEST "GET / HTTP/1.1\r\nHost: acme.test\r\n\r\n"
 #define GOOD    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

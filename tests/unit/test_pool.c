@@ -1,7 +1,7 @@
 /*
  * A pool's records: each is somebody's alone, until it is given back.
  */
-#include "track/pool.h"
+#include "track/flow/pool.h"
 #include "track/process.h"
 #include <check.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  */
 #include "flow_rig.h"
 #include "http2_rig.h"
-#include "track/streams.h"
-#include "track/streams_table.h"
+#include "track/flow/streams.h"
+#include "track/flow/streams_table.h"
 #include <netinet/tcp.h>
 
 static struct server server;

@@ -1,8 +1,8 @@
 /*
  * What is known of TLS objects. Of ClientHellos see test_plain.c.
  */
-#include "track/tls_ties.h"
-#include "track/fdtable.h"
+#include "track/tls/ties.h"
+#include "track/flow/fdtable.h"
 #include "track/process.h"
 
 #include <check.h>
