@@ -11,7 +11,7 @@ from matrix import CLIENTS, PYTHON, Client, Proxy
 from proxies import Front, start_proxy
 from secure import DOMAIN, Answer, noise
 
-SIZE = int(os.environ.get("PREBREAK_TEST_BYTES", 32 << 20))
+SIZE = int(os.environ.get("PREBREAK_TEST_BYTES", 16 << 20))
 LIMIT = 60 + SIZE / 4e6  # seconds
 HOST = f"acme.{DOMAIN}"
 
