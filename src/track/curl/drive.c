@@ -57,6 +57,7 @@ static void look_at(struct curl_handle *handle)
             return;
         }
         curl_member_started(handle);
+        member->began = process_now();
         call_wake(&handle->call);
     }
     uint64_t progress = curl_multi_progress(handle, easy);

@@ -84,7 +84,8 @@ struct curl_member {
     long error;               /* OS_ERRNO when it was added, and may be that of an earlier transfer */
     uint64_t times;           /* what curl_multi_times() said when it was added, likewise */
     uint64_t progress;        /* a number that changes with each byte and step */
-    uint64_t moved;           /* ns: when it was last seen to have changed */
+    uint64_t moved;           /* ns: when it was last seen to have changed, */
+    uint64_t added, began;    /* when it was added, and seen to be queued no longer */
     CURLMsg *message;         /* taken from libcurl, and not read by the program yet */
 };
 

@@ -3,6 +3,7 @@
 #include "track/curl/finish.h"
 #include "track/curl/multi_inner.h"
 #include "track/curl/watch.h"
+#include "track/process.h"
 
 /* ---- a member's end ---------------------------------------------------------------------------------------------- */
 
@@ -19,6 +20,17 @@ static int connect_error(const struct curl_handle *handle, CURL *easy, CURLcode 
     return error != member->error || error == member->multi->error ? (int)error : 0;
 }
 
+/*
+ * The time that the program allows counts from the adding on: one that had spent it in the queue, behind others, and ran
+ * out of it as soon as its turn came says nothing of its provider.
+ */
+static bool hardly_began(const struct curl_member *member)
+{
+    uint64_t began = member->started ? member->began : process_now();
+
+    return began - member->added >= SECOND_NS && process_now() - began < SECOND_NS;
+}
+
 /* Its message came: to us, or to the program, for whom it is put right. It is in libcurl's memory: seen by all who read it. */
 static void completed(struct curl_handle *handle, CURL *easy, CURLMsg *message)
 {
@@ -31,6 +43,9 @@ static void completed(struct curl_handle *handle, CURL *easy, CURLMsg *message)
         break;
     case CURL_PART_CALL:
         curl_handle_under_way(handle, 0);
+        if (code == CURLE_OPERATION_TIMEDOUT && hardly_began(&handle->member)) {
+            call_neutral(&handle->call);
+        }
         curl_finish(handle, easy, code, connect_error(handle, easy, code));
         curl_watch_end(handle, easy);
         message->data.result = curl_hops_result(handle, code);

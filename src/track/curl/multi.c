@@ -50,7 +50,7 @@ static void begin(struct curl_multi *multi, struct curl_handle *handle, CURL *ea
         handle->member.error = curl_ask_number(handle, easy, CURLINFO_OS_ERRNO);
         handle->member.times = curl_multi_times(handle, easy);
         handle->member.progress = curl_multi_progress(handle, easy);
-        handle->member.moved = process_now();
+        handle->member.added = handle->member.moved = process_now();
         curl_watch_begin(handle, easy);
     }
 }
