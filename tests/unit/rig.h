@@ -5,6 +5,8 @@
 #ifndef TESTS_RIG_H
 #define TESTS_RIG_H
 
+#include "suite.h"
+
 #include "breaker/inflight.h"
 #include "breaker/policy.h"
 #include <check.h>
@@ -148,11 +150,7 @@ static inline int rig_run(TCase *tests, const char *name)
     Suite *suite = suite_create(name);
     tcase_set_timeout(tests, 120);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }
 
 #endif

@@ -5,6 +5,8 @@
 #ifndef STATE_FIXTURE_H
 #define STATE_FIXTURE_H
 
+#include "suite.h"
+
 #include "real/real.h"
 #include "state/state.h"
 #include <check.h>
@@ -131,9 +133,6 @@ static inline void fixture_works(struct state *state)
 
 static inline int fixture_run(Suite *suite)
 {
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
     strcpy(suite_directory, "/dev/shm/prebreak-test-XXXXXX"); /* where the region is by default */
     if (!mkdtemp(suite_directory)) {
         strcpy(suite_directory, "/tmp/prebreak-test-XXXXXX");
@@ -143,11 +142,9 @@ static inline int fixture_run(Suite *suite)
         }
     }
     chmod(suite_directory, 0711); /* for a test that becomes somebody else */
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int result = suite_run(suite);
     nftw(suite_directory, fixture_remove, 8, FTW_DEPTH | FTW_PHYS);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return result;
 }
 
 #endif

@@ -2,6 +2,7 @@
  * What bodies say: event streams in the shapes of their providers, quota told from rate limits; and that it is the same
  * however the bytes come.
  */
+#include "suite.h"
 #include "protocol/body.h"
 
 #include <check.h>
@@ -378,11 +379,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -1,4 +1,5 @@
 /* What a process is told: variables, the file of rules as it changes, off files. Each test is a process of its own. */
+#include "suite.h"
 #include "track/config.h"
 
 #include "real/real.h"
@@ -527,9 +528,5 @@ int main(void)
     tcase_add_test(tests, an_off_file_of_roots_passes_everything_while_it_is_there);
     tcase_add_test(tests, an_off_file_counts_from_the_first_call);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /*
  * What comes of a connect, and what of the ways in which a client learns of it or gives up: each errno for what it is.
  */
+#include "suite.h"
 #include "flow_rig.h"
 #include <stddef.h>
 #include <sys/un.h>
@@ -303,9 +304,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -1,3 +1,4 @@
+#include "suite.h"
 #include "track/curl/finish.h"
 #include "track/curl/watch.h"
 #include "track/process.h"
@@ -602,9 +603,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

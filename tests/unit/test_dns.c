@@ -1,3 +1,4 @@
+#include "suite.h"
 #include "track/names/dns.h"
 #include "track/process.h"
 
@@ -185,9 +186,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failures = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failures == 0 ? 0 : 1;
+    return suite_run(suite);
 }

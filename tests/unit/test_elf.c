@@ -1,4 +1,5 @@
 /* What objects say of themselves: real ones of the system and the test's own, and the same cut and spoilt. */
+#include "suite.h"
 #include "protocol/elf.h"
 #include "protocol/ldcache.h"
 #include "real/real.h"
@@ -192,9 +193,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

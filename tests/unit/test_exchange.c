@@ -2,6 +2,7 @@
  * What the bytes of a connection are taken for: fed whole and byte by byte, and passed over where that is allowed, which
  * must all say the same.
  */
+#include "suite.h"
 #include "track/exchange/exchange.h"
 #include <check.h>
 #include <stdlib.h>
@@ -550,9 +551,5 @@ int main(void)
         tcase_add_loop_test(tcase, tests[i], 0, 2 * STEPS);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

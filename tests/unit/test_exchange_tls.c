@@ -2,6 +2,7 @@
  * TLS seen from outside, from its first byte on or after a few words in the clear: what is a call and what is none,
  * however the bytes come.
  */
+#include "suite.h"
 #include "tls_rig.h"
 #include "track/exchange/exchange.h"
 
@@ -438,9 +439,5 @@ int main(void)
         tcase_add_loop_test(tcase, tests[i], 0, CUTS);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

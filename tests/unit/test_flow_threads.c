@@ -3,6 +3,7 @@
  *
  * Not under ThreadSanitizer, which takes a descriptor closed by one thread and used by another for a race, and it is.
  */
+#include "suite.h"
 #include "flow_rig.h"
 #include <pthread.h>
 #include <sched.h>
@@ -157,9 +158,5 @@ int main(void)
     tcase_add_test(tcase, handler_that_interrupts_the_holder_goes_on_without);
 #endif
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -3,6 +3,7 @@
  *
  * link with: -lnghttp2
  */
+#include "suite.h"
 #include "hpack_rig.h"
 
 #include <nghttp2/nghttp2.h>
@@ -184,9 +185,5 @@ int main(void)
 
     tcase_add_loop_test(tcase, fields_and_tables_are_those_that_nghttp2_has, 0, 20);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

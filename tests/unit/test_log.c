@@ -1,4 +1,5 @@
 /* The log: where lines go, and that neither signals nor waits come of it. Each test is a process of its own. */
+#include "suite.h"
 #include "track/log.h"
 
 #include "real/real.h"
@@ -407,9 +408,5 @@ int main(void)
     tcase_add_test(tests, nothing_is_logged_once_stopped);
     tcase_add_test(tests, errno_and_descriptors_are_left_as_they_were);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -2,6 +2,7 @@
  * What answers mean to the calls on a connection beyond their first line: when to come again, event streams that fail after
  * they said 200, accounts out of quota, gRPC. Against real sockets on loopback.
  */
+#include "suite.h"
 #include "breaker/inflight.h"
 #include "flow_rig.h"
 #include "state/event.h"
@@ -456,9 +457,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

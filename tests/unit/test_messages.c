@@ -1,6 +1,7 @@
 /*
  * Messages and vectors, several at once and in part: what of them was moved is what is counted.
  */
+#include "suite.h"
 #include "flow_rig.h"
 #include <sys/mman.h>
 
@@ -187,9 +188,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /*
  * Addresses and the names that this process resolved to them.
  */
+#include "suite.h"
 #include "track/names/names.h"
 #include <arpa/inet.h>
 #include <check.h>
@@ -206,9 +207,5 @@ int main(void)
     tcase_add_test(tcase, more_addresses_than_fit_push_out_others_and_harm_nothing);
     tcase_add_test(tcase, reader_beside_a_writer_sees_whole_names_or_none);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

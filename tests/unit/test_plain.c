@@ -2,6 +2,7 @@
  * Connections that a TLS library tells the plaintext of, against real sockets on loopback: what the library would write
  * there stands for ciphertext here, and is read by nobody.
  */
+#include "suite.h"
 #include "track/tls/plain.h"
 #include "flow_rig.h"
 #include "tls_rig.h"
@@ -534,9 +535,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

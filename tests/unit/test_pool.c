@@ -1,6 +1,7 @@
 /*
  * A pool's records: each is somebody's alone, until it is given back.
  */
+#include "suite.h"
 #include "track/flow/pool.h"
 #include "track/process.h"
 #include <check.h>
@@ -92,9 +93,5 @@ int main(void)
     tcase_add_test(tcase, number_that_was_never_taken_is_nothing);
     tcase_add_test(tcase, threads_never_share_a_record);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

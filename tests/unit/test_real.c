@@ -1,6 +1,7 @@
 /*
  * The real libc's functions are there before and after real_init(), which may be called any number of times.
  */
+#include "suite.h"
 #include "real/real.h"
 #include <check.h>
 #include <errno.h>
@@ -68,9 +69,5 @@ int main(void)
     tcase_add_test(tcase, everything_is_bound_after_real_init_and_errno_is_left_alone);
     tcase_add_test(tcase, syscall_passes_six_arguments_and_unknown_numbers_verbatim);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

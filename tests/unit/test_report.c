@@ -1,4 +1,5 @@
 /* What people and programs are shown: every count to the digit, and no byte out of a region as it is. */
+#include "suite.h"
 #include "report/report.h"
 #include "report/text.h"
 #include <check.h>
@@ -669,9 +670,5 @@ int main(void)
     tcase_add_test(pieces, every_trouble_has_a_remedy);
     suite_add_tcase(suite, pieces);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

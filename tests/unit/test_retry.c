@@ -1,6 +1,7 @@
 /*
  * When to come again, out of headers as providers document and send them.
  */
+#include "suite.h"
 #include "protocol/date.h"
 #include "protocol/retry.h"
 
@@ -298,11 +299,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

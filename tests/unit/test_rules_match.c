@@ -1,4 +1,5 @@
 /* Which rule takes which target, and what its provider is called. */
+#include "suite.h"
 #include "rules_support.h"
 
 static void check_host(const char *rules, const char *host, uint16_t port, const char *name)
@@ -220,9 +221,5 @@ int main(void)
     tcase_add_test(tests, a_match_tells_rule_and_pattern_as_written);
     tcase_add_test(tests, a_host_too_long_for_a_name_of_its_own_goes_by_the_rule);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

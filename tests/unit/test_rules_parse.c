@@ -1,4 +1,5 @@
 /* Rules from text: settings, complaints, what restrains, half-written files, any bytes. */
+#include "suite.h"
 #include "breaker/breaker.h"
 #include "rules_support.h"
 
@@ -752,9 +753,5 @@ static Suite *suite_of(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite_of());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite_of());
 }

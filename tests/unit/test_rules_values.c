@@ -1,4 +1,5 @@
 /* Values in rules, modes, hosts and globs: what is understood and what is not. */
+#include "suite.h"
 #include "rules_support.h"
 
 #define MS UINT64_C(1000000)
@@ -172,9 +173,5 @@ int main(void)
     tcase_add_loop_test(tests, globs_match_whole_program_names, 0, sizeof globs / sizeof *globs);
     tcase_add_test(tests, globs_are_sound_when_there_are_some_and_their_brackets_close);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

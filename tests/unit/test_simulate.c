@@ -2,6 +2,7 @@
  * prebreak simulate shows what the policies promise: `sre` within 15 % of the published figures, the others in shape. And
  * what the model rests on: order, sameness by seed, and an observe mode that decides as enforcing does.
  */
+#include "suite.h"
 #include "cli/simulate.h"
 
 #include <check.h>
@@ -316,9 +317,5 @@ int main(void)
     tcase_add_test(model, events_come_in_order_of_time_and_then_of_entry);
     tcase_add_test(model, a_name_before_the_dash_means_the_family);
     suite_add_tcase(suite, model);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

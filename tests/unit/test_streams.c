@@ -1,6 +1,7 @@
 /*
  * How the streams of HTTP/2 connections are judged: against real sockets on loopback, frame by frame.
  */
+#include "suite.h"
 #include "flow_rig.h"
 #include "http2_rig.h"
 #include "track/flow/streams.h"
@@ -783,9 +784,5 @@ int main(void)
     suite_add_tcase(suite, tcase);
     suite_add_tcase(suite, names);
     suite_add_tcase(suite, wrong);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

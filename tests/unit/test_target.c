@@ -1,6 +1,7 @@
 /*
  * Whose call it is: names, several addresses of one name, several names of one address, and a fork in between.
  */
+#include "suite.h"
 #include "flow_rig.h"
 #include <pthread.h>
 #include <sys/wait.h>
@@ -446,9 +447,5 @@ int main(void)
     }
     tcase_add_test(tcase, user_changed_to_and_fro_meets_the_same_providers);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

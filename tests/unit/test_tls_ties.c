@@ -1,6 +1,7 @@
 /*
  * What is known of TLS objects. Of ClientHellos see test_plain.c.
  */
+#include "suite.h"
 #include "track/tls/ties.h"
 #include "track/flow/fdtable.h"
 #include "track/process.h"
@@ -102,9 +103,5 @@ int main(void)
     tcase_add_test(tcase, full_table_knows_each_object_rightly_or_not_at_all);
     tcase_add_test(tcase, forked_child_knows_no_object_of_its_parents);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /*
  * Connections whose protocol cannot be read, turn by turn: against real sockets on loopback.
  */
+#include "suite.h"
 #include "flow_rig.h"
 
 static struct server server;
@@ -413,9 +414,5 @@ int main(void)
         tcase_add_test(tcase, tests[i]);
     }
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }
