@@ -97,7 +97,10 @@ def proxy():
     def serve(client):
         head = b""
         while not head.endswith(b"\r\n\r\n"):
-            head += client.recv(1)
+            piece = client.recv(1)
+            if not piece:
+                return
+            head += piece
         port = int(head.split()[1].split(b":")[1])
         server = socket.create_connection(("127.0.0.1", port))
         client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
