@@ -4,18 +4,22 @@
 #include "suite.h"
 #include "flow_rig.h"
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/un.h>
 
 #define REQUEST "GET / HTTP/1.1\r\nHost: whatever.test\r\n\r\n"
-#define LOCAL   "/tmp/prebreak-test-connecting"
 
 static struct server server;
 static struct provider *acme;
 static int fd, peer;
+static char local_path[64]; /* each run has its own */
 
 static void set_up(void)
 {
-    rig_start("acme 127.0.0.0/8; local unix:" LOCAL);
+    char rules[128];
+    snprintf(local_path, sizeof local_path, "/tmp/prebreak-test-%d", (int)getpid());
+    snprintf(rules, sizeof rules, "acme 127.0.0.0/8; local unix:%s", local_path);
+    rig_start(rules);
     server = rig_server();
     acme = rig_provider(&server, NULL);
 }
@@ -261,18 +265,19 @@ static int connect_unix(const char *path)
 
 START_TEST(unix_socket_is_a_call_only_where_a_rule_names_its_path)
 {
-    struct provider *local = provider_of(&(struct rules_target){.unix_path = LOCAL});
-    unlink(LOCAL);
-    ck_assert_int_eq(connect_unix(LOCAL), -1);
+    struct provider *local = provider_of(&(struct rules_target){.unix_path = local_path});
+    unlink(local_path);
+    ck_assert_int_eq(connect_unix(local_path), -1);
     rig_counts(local, 0, 1, 0);
-    ck_assert_int_eq(connect_unix(LOCAL "-other"), -1);
+    ck_assert_int_eq(connect_unix("/tmp/prebreak-test-nobody"), -1);
 
-    struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = LOCAL};
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    memcpy(at.sun_path, local_path, sizeof local_path);
     int listener = real_socket(AF_UNIX, SOCK_STREAM, 0);
     ck_assert_int_eq(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
     ck_assert_int_eq(listen(listener, 1), 0);
-    ck_assert_int_eq(connect_unix(LOCAL), 0);
-    unlink(LOCAL);
+    ck_assert_int_eq(connect_unix(local_path), 0);
+    unlink(local_path);
     rig_counts(local, 1, 1, 0);
 }
 END_TEST
